@@ -1,0 +1,1 @@
+"""Nouns that every part speaks: frozen records, no computation, no files."""

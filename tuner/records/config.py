@@ -1,0 +1,86 @@
+"""A neutral speculative configuration, and predictions about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.records.interval import Interval
+from tuner.records.methods import Method, VerifyRule
+from tuner.records.model import Drafter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSetting:
+    """A draft tree in SGLang's three numbers."""
+
+    #: draft steps in sequence (depth)
+    num_steps: int
+    #: branches kept at each step
+    topk: int
+    #: verified tokens a sequence, root included (SGLang's ``num_draft_tokens``)
+    draft_tokens: int
+
+    def __str__(self) -> str:
+        return f"{self.num_steps}/{self.topk}/{self.draft_tokens}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecConfig:
+    """What to run, whatever the engine."""
+
+    method: Method
+    drafter: Drafter | None = None
+    #: draft tokens a sequence and step, bonus excluded; 0 = plain decoding
+    num_speculative_tokens: int = 0
+    tree: TreeSetting | None = None
+    verify_rule: VerifyRule = VerifyRule.GREEDY
+
+    @property
+    def verify_tokens(self) -> int:
+        """Target positions a sequence and step, root included."""
+        return self.tree.draft_tokens if self.tree else self.num_speculative_tokens + 1
+
+    @property
+    def draft_steps(self) -> int:
+        """Draft passes in sequence that a serial method needs."""
+        return self.tree.num_steps if self.tree else self.num_speculative_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostParts:
+    """Step time in units of a plain step."""
+
+    draft: float
+    verify: float
+    overhead: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One configuration with its numbers; field names are those of the JSON contract."""
+
+    config: SpecConfig
+    batch: float
+    temperature: float
+    acceptance_length: Interval
+    acceptance_per_position: tuple[float, ...]
+    #: one draft pass ÷ one plain step; None where the method has no passes
+    draft_cost_ratio: float | None
+    verify_cost_ratio: float
+    step_cost_ratio: float
+    step_cost_parts: CostParts
+    tpot_s: Interval
+    speedup: Interval
+    output_tok_s: float
+    #: time between chunks that a streaming client sees
+    chunk_gap_s: float
+    ttft_delta_s: float | None
+    e2e_s: float | None
+    usd_per_million_tokens: float | None
+    fits_memory: bool | None
+    max_batch: int | None
+    acceptance_source: str
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    #: standard deviation of ln(speedup)
+    speedup_log_sd: float = 0.0

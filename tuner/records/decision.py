@@ -1,0 +1,126 @@
+"""The answer: a decision with its reasons, schedule, commands and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tuner.records.config import Prediction
+from tuner.records.interval import Interval
+from tuner.records.methods import Engine, Method
+from tuner.records.sources import Assumption, Warning_
+
+
+class State(StrEnum):
+    """The decision."""
+
+    ON = "on"
+    OFF = "off"
+    MEASURE = "measure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do, and how sure that is."""
+
+    state: State
+    reason: str
+    #: τ above which the best configuration pays; None when nothing can draft
+    break_even_acceptance_length: float | None
+    #: belief that the decision's sign is right, 0…1
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Plain decoding on the same setup."""
+
+    tpot_s: Interval
+    output_tok_s: float
+    batch: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRow:
+    """One row of the batch schedule, both ends included."""
+
+    start: int
+    end: int
+    method: Method
+    num_speculative_tokens: int
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemperatureRow:
+    """One row of the temperature switch."""
+
+    start: float
+    end_exclusive: float
+    method: Method
+    num_speculative_tokens: int
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Where another configuration is best."""
+
+    by_batch: tuple[BatchRow, ...] = ()
+    by_temperature: tuple[TemperatureRow, ...] = ()
+    #: largest batch at which speculation still pays; None = it pays everywhere looked at
+    break_even_batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineCommand:
+    """A launch command of one engine."""
+
+    engine: Engine
+    version: str
+    argv: tuple[str, ...]
+    #: the same, quoted for a POSIX shell
+    shell: str
+    #: the speculative part as the engine's own mapping
+    config: dict[str, object] = field(default_factory=dict)
+    #: files that the command needs, name → content
+    files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyCheck:
+    """Largest batch that meets the TPOT limit, plain and with the best configuration."""
+
+    limit_s: float
+    plain_batch: int
+    best_batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextMeasurement:
+    """What to measure next, and why."""
+
+    what: str
+    why: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """Everything that ``recommend`` says about one profile."""
+
+    profile: str
+    title: str
+    context_line: str
+    decision: Decision
+    baseline: Baseline
+    #: best first, plain decoding included
+    configs: tuple[Prediction, ...]
+    schedule: Schedule
+    commands: tuple[EngineCommand, ...]
+    warnings: tuple[Warning_, ...]
+    assumptions: tuple[Assumption, ...]
+    next_measurement: NextMeasurement | None = None
+    latency_check: LatencyCheck | None = None
+    #: sentence about how flat the optimum is
+    flatness: str | None = None
