@@ -69,11 +69,12 @@ class Prediction:
     verify_cost_ratio: float
     step_cost_ratio: float
     step_cost_parts: CostParts
-    tpot_s: Interval
+    #: None = nothing is known about the target's speed (α and c given by hand)
+    tpot_s: Interval | None
     speedup: Interval
-    output_tok_s: float
+    output_tok_s: float | None
     #: time between chunks that a streaming client sees
-    chunk_gap_s: float
+    chunk_gap_s: float | None
     ttft_delta_s: float | None
     e2e_s: float | None
     usd_per_million_tokens: float | None

@@ -35,8 +35,9 @@ class Decision:
 class Baseline:
     """Plain decoding on the same setup."""
 
-    tpot_s: Interval
-    output_tok_s: float
+    #: None = nothing is known about the target's speed (α and c given by hand)
+    tpot_s: Interval | None
+    output_tok_s: float | None
     batch: float
 
 
