@@ -1,0 +1,106 @@
+"""What a command prints with: one JSON document or text on stdout, the rest on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+PIPE_WIDTH = 100
+MIN_WIDTH = 40
+MAX_WIDTH = 160
+
+
+@dataclass(slots=True)
+class Output:
+    """The four options that every command has, and how they act."""
+
+    json: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    debug: bool = False
+    has_emitted: bool = False
+
+    def console(self) -> Console:
+        """Return a console on stdout; plain text in a pipe, with NO_COLOR or --no-color."""
+        from rich.console import Console
+
+        return Console(
+            file=sys.stdout,
+            width=screen_width(),
+            no_color=self.no_color or None,
+            highlight=False,
+            soft_wrap=False,
+            emoji=False,
+        )
+
+    def show(self, *renderables: RenderableType) -> None:
+        """Print renderables (or text, taken literally) to stdout."""
+        console = self.console()
+        for renderable in renderables:
+            console.print(renderable, markup=False)
+
+    def text(self, text: str) -> None:
+        """Print text exactly as it is, without rich: never wrapped, never styled."""
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+    def emit_json(self, document: Mapping[str, object]) -> None:
+        """Print the one JSON document of this run; NaN is refused, it has no place in JSON."""
+        is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        text = json.dumps(document, indent=2, ensure_ascii=not is_utf8, allow_nan=False)
+        self.has_emitted = True
+        sys.stdout.write(text + "\n")
+
+    def warn(self, message: str) -> None:
+        """Print a warning to stderr, unless --quiet."""
+        if not self.quiet:
+            print(f"warning: {message}", file=sys.stderr)
+
+    def progress(self, done: int, total: int, what: str) -> None:
+        """Redraw one line on stderr; silent when stderr is no terminal, with --quiet or --json."""
+        if self.quiet or self.json or not sys.stderr.isatty():
+            return
+        end = "\n" if done >= total else ""
+        print(f"\r{what}: {done:,} of {total:,}", end=end, file=sys.stderr, flush=True)
+
+
+#: The one of this run; the shell replaces it before a command starts.
+_current = Output()
+
+
+def start_output() -> Output:
+    """Begin a run with the defaults."""
+    global _current
+    _current = Output()
+    return _current
+
+
+def current_output() -> Output:
+    """Return the output settings of this run."""
+    return _current
+
+
+def has_emitted_json() -> bool:
+    """Whether the JSON document of this run is already on stdout."""
+    return _current.has_emitted
+
+
+def screen_width() -> int:
+    """Columns to lay out for: COLUMNS, else the terminal's, else 100 in a pipe."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        width = int(columns)
+    elif sys.stdout.isatty():
+        try:
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+        except (OSError, ValueError):
+            width = PIPE_WIDTH
+    else:
+        width = PIPE_WIDTH
+    return min(max(width, MIN_WIDTH), MAX_WIDTH)
