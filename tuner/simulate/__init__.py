@@ -1,0 +1,1 @@
+"""The exact sampler: draft, verify, reject, resample, and the proofs that the law is kept."""

@@ -1,0 +1,243 @@
+"""The same loop for many sequences at once, each with its own accepted length.
+
+One pass of Python per drafted position serves the whole batch; the arithmetic of accepting and
+replacing is that of :mod:`tuner.simulate.rules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.errors import InputError
+from tuner.simulate.models import FloatArray, IntArray, NextToken, RowArray, check_pair, last_tokens
+from tuner.simulate.rules import EXACT, Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchStep:
+    """One step of every sequence."""
+
+    #: drafted tokens, shape (B, N)
+    drafts: IntArray
+    #: accepted drafts, shape (B,), 0 … N
+    num_accepted: IntArray
+    #: replacement or bonus token, shape (B,)
+    final: IntArray
+    #: what the models see next, shape (B, window)
+    windows: IntArray
+
+    @property
+    def emitted(self) -> IntArray:
+        """Emitted tokens from the left, the rest -1, shape (B, N + 1)."""
+        return emitted_tokens(self.drafts, self.num_accepted, self.final)
+
+
+def emitted_tokens(drafts: IntArray, num_accepted: IntArray, final: IntArray) -> IntArray:
+    """Return accepted drafts and final token from the left, then -1; shape (..., N + 1)."""
+    slots = np.arange(drafts.shape[-1] + 1)
+    accepted = num_accepted[..., None]
+    padded = np.concatenate([drafts, final[..., None]], axis=-1)
+    tokens: IntArray = np.where(slots < accepted, padded, -1)
+    return np.where(slots == accepted, final[..., None], tokens)
+
+
+def draw(rows: RowArray, uniforms: FloatArray) -> IntArray:
+    """Draw one token from each row by inverting its cumulative distribution.
+
+    Parameters
+    ----------
+    rows : (..., V) non-negative, not all zero; need not sum to exactly 1
+    uniforms : (...) floats in [0, 1)
+
+    Returns
+    -------
+    (...) integers; never a token of probability 0
+    """
+    cumulative = rows.cumsum(axis=-1)
+    points = uniforms[..., None] * cumulative[..., -1:]
+    tokens: IntArray = (cumulative <= points).sum(axis=-1)
+    return tokens
+
+
+def batch_step(
+    windows: IntArray,
+    target: NextToken,
+    drafter: NextToken,
+    num_speculative_tokens: int,
+    rng: np.random.Generator,
+    recipe: Recipe = EXACT,
+) -> BatchStep:
+    """Run one draft-and-verify step for every sequence.
+
+    Parameters
+    ----------
+    windows : (B, W) integers
+        The last W tokens of each sequence, W at least the larger order of the two models.
+    target, drafter : models over one vocabulary
+    num_speculative_tokens : drafts N, at least 0
+    rng : source of randomness; N * B + N * B + B uniforms are used
+    recipe : the exact rule, or a faulty one for tests
+
+    Returns
+    -------
+    BatchStep
+    """
+    batch, window = windows.shape
+    n = num_speculative_tokens
+    history = np.concatenate([windows, np.zeros((batch, n + 1), dtype=np.int64)], axis=1)
+    draft_rows = np.empty((batch, n, target.vocab_size))
+    for position in range(n):
+        end = window + position
+        rows = drafter.probs(history[:, end - drafter.order : end])
+        history[:, end] = draw(rows, rng.random(batch))
+        draft_rows[:, position] = rows
+    drafts = history[:, window : window + n].copy()
+
+    target_rows = target.probs(_target_windows(history, window, n, target.order))
+
+    kept = rng.random((batch, n)) < recipe.accept(
+        _at(target_rows[:, :n], drafts), _at(draft_rows, drafts)
+    )
+    num_accepted = np.logical_and.accumulate(kept, axis=1).sum(axis=1)
+
+    final_rows = _final_rows(target_rows, draft_rows, num_accepted, recipe)
+    final = draw(final_rows, rng.random(batch))
+
+    sequence = np.arange(batch)
+    history[sequence, window + num_accepted] = final
+    length = recipe.keep(num_accepted, n)
+    kept_columns = length[:, None] + np.arange(window)
+    return BatchStep(
+        drafts=drafts,
+        num_accepted=num_accepted,
+        final=final,
+        windows=np.take_along_axis(history, kept_columns, axis=1),
+    )
+
+
+def _target_windows(history: IntArray, window: int, n: int, order: int) -> IntArray:
+    """Return the target's windows before each draft and after the last, shape (B, N + 1, order)."""
+    columns = window - order + np.arange(n + 1)[:, None] + np.arange(order)
+    return history[:, columns]
+
+
+def _at(rows: RowArray, tokens: IntArray) -> FloatArray:
+    """Return each row's probability of its token, shape (...)."""
+    return np.asarray(np.take_along_axis(rows, tokens[..., None], axis=-1)[..., 0], np.float64)
+
+
+def _final_rows(
+    target_rows: RowArray, draft_rows: FloatArray, num_accepted: IntArray, recipe: Recipe
+) -> FloatArray:
+    """Return the distribution of the final token of each sequence, shape (B, V)."""
+    batch, n = draft_rows.shape[:2]
+    sequence = np.arange(batch)
+    rows = np.asarray(target_rows[sequence, num_accepted], dtype=np.float64)
+    if n == 0:
+        return rows
+    rejected = np.flatnonzero(num_accepted < n)
+    at = num_accepted[rejected]
+    rows[rejected] = recipe.replace(rows[rejected], draft_rows[rejected, at])
+    full = np.flatnonzero(num_accepted == n)
+    rows[full] = recipe.bonus(rows[full], draft_rows[full, n - 1])
+    return rows
+
+
+def start_windows(
+    prompts: IntArray, batch: int, target: NextToken, drafter: NextToken
+) -> IntArray:
+    """Return the windows of ``batch`` sequences that start from prompts, shape (B, W).
+
+    ``prompts`` is one context (L,) for all or one for each sequence (B, L).
+    """
+    check_pair(target, drafter)
+    tokens = last_tokens(np.asarray(prompts, dtype=np.int64), max(target.order, drafter.order))
+    if tokens.size and (tokens.min() < 0 or tokens.max() >= target.vocab_size):
+        raise InputError(f"a prompt token lies outside the vocabulary of {target.vocab_size}.")
+    return np.broadcast_to(tokens, (batch, tokens.shape[-1])).copy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchRun:
+    """Steps of a batch, stacked."""
+
+    #: shape (steps, B, N)
+    drafts: IntArray
+    #: shape (steps, B)
+    num_accepted: IntArray
+    #: shape (steps, B)
+    final: IntArray
+
+    @property
+    def num_speculative_tokens(self) -> int:
+        """Drafts N of each step."""
+        return int(self.drafts.shape[-1])
+
+    @property
+    def acceptance_length(self) -> float:
+        """τ: emitted tokens a step, bonus included."""
+        return float(self.num_accepted.mean()) + 1.0
+
+    @property
+    def histogram(self) -> IntArray:
+        """How many steps accepted 0 … N drafts, shape (N + 1,)."""
+        return np.bincount(self.num_accepted.ravel(), minlength=self.num_speculative_tokens + 1)
+
+
+def run_batch(
+    target: NextToken,
+    drafter: NextToken,
+    *,
+    prompts: IntArray,
+    batch: int,
+    steps: int,
+    num_speculative_tokens: int,
+    rng: np.random.Generator,
+    recipe: Recipe = EXACT,
+) -> BatchRun:
+    """Run ``steps`` steps of ``batch`` sequences; see :func:`batch_step`."""
+    windows = start_windows(prompts, batch, target, drafter)
+    drafts = np.empty((steps, batch, num_speculative_tokens), dtype=np.int64)
+    num_accepted = np.empty((steps, batch), dtype=np.int64)
+    final = np.empty((steps, batch), dtype=np.int64)
+    for i in range(steps):
+        step = batch_step(windows, target, drafter, num_speculative_tokens, rng, recipe)
+        drafts[i], num_accepted[i], final[i] = step.drafts, step.num_accepted, step.final
+        windows = step.windows
+    return BatchRun(drafts=drafts, num_accepted=num_accepted, final=final)
+
+
+def first_tokens(
+    target: NextToken,
+    drafter: NextToken,
+    *,
+    prompt: IntArray,
+    restarts: int,
+    length: int,
+    num_speculative_tokens: int,
+    rng: np.random.Generator,
+    recipe: Recipe = EXACT,
+) -> tuple[IntArray, int]:
+    """Return the first ``length`` tokens of independent restarts, and the steps that it took.
+
+    Returns
+    -------
+    tokens : (restarts, length) integers
+    steps : speculative steps in all, of sequences that were not complete yet
+    """
+    windows = start_windows(prompt, restarts, target, drafter)
+    tokens = np.zeros((restarts, length + num_speculative_tokens + 1), dtype=np.int64)
+    count = np.zeros(restarts, dtype=np.int64)
+    running = np.arange(restarts)
+    steps = 0
+    while running.size:
+        step = batch_step(windows, target, drafter, num_speculative_tokens, rng, recipe)
+        steps += int(running.size)
+        columns = count[running, None] + np.arange(num_speculative_tokens + 1)
+        tokens[running[:, None], columns] = step.emitted  # the -1 tail is overwritten next time
+        count[running] += step.num_accepted + 1
+        left = count[running] < length
+        running, windows = running[left], step.windows[left]
+    return tokens[:, :length], steps
