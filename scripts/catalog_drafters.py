@@ -1,0 +1,120 @@
+"""Turn data/drafters.csv and data/draft_families.csv into rows of the drafters table."""
+
+from __future__ import annotations
+
+import re
+
+from tuner.catalog.names import split_variant, tail
+
+Row = dict[str, object]
+
+COLUMNS = [
+    "base", "target", "method", "path_or_id", "params", "n_layers", "vocab_size", "trained_by",
+    "engines", "engines_basis", "k", "steps", "topk", "draft_tokens", "settings_source",
+    "trained_depth", "max_context", "acceptance_length", "acceptance_conditions", "licence",
+    "not_offered", "source", "grade", "confidence", "note",
+]  # fmt: skip
+
+#: spellings of data/drafters.csv → method of the product
+METHODS = {"mtp_assistant": "mtp", "dflash2": "dflash"}
+
+#: what the product does not propose, and why
+NOT_OFFERED = {
+    "mlp_speculator": "MLP speculators were removed from current vLLM",
+    "dfly": "served by the authors' own fork only",
+    "jetspec": "served by TensorRT-Edge-LLM only",
+    "eagle4": "needs forks of the engines",
+}
+
+ENGINES = ("vllm", "sglang", "trtllm", "llamacpp")
+BUILT_IN = ("(built into target)", "(fused in checkpoint)")
+
+
+def build(rows: list[dict[str, str]]) -> list[Row]:
+    """Return one row for each published drafter, in file order."""
+    return [drafter_row(row) for row in rows]
+
+
+def families(rows: list[dict[str, str]]) -> list[list[object]]:
+    """Return which small models share a tokenizer with which targets."""
+    return [
+        [row["targets"], row["drafts"].split(";"), row["engines"].split(";"), row["grade"],
+         row["source_ref"], row["notes"] or None]
+        for row in rows
+    ]  # fmt: skip
+
+
+def drafter_row(row: dict[str, str]) -> Row:
+    """Return the table row of one drafter."""
+    target = re.sub(r" \(.*\)$", "", row["target_model"])
+    draft_id = re.sub(r" \(ModelScope\)$", "", row["draft_model"])
+    engines = [name for name in row["engines"].split(";") if name in ENGINES]
+    steps, topk = _integer(row["rec_steps"]), _integer(row["rec_topk"])
+    return {
+        "base": tail(split_variant(target)[0]),
+        "target": target,
+        "method": METHODS.get(row["method"], row["method"]),
+        "path_or_id": None if draft_id in BUILT_IN else draft_id,
+        "params": round(float(row["draft_params_b"]) * 1e9) if row["draft_params_b"] else None,
+        "n_layers": _integer(row["draft_layers"]),
+        "vocab_size": _integer(row["draft_vocab_size"]),
+        "trained_by": row["trained_by"] if row["trained_by"] != "no" else None,
+        "engines": engines,
+        "engines_basis": row["engines_basis"].replace(" (see notes.md)", ""),
+        "k": _integer(row["rec_num_spec_tokens"]),
+        "steps": steps,
+        "topk": topk,
+        "draft_tokens": _integer(row["rec_draft_tokens"]),
+        "settings_source": row["rec_source"] or None,
+        "trained_depth": _trained_depth(row),
+        "max_context": _max_context(row["notes"]),
+        "acceptance_length": float(row["acceptance_length"]) if row["acceptance_length"] else None,
+        "acceptance_conditions": row["acceptance_conditions"] or None,
+        "licence": row["licence"] or None,
+        "not_offered": _not_offered(row, engines),
+        "source": row["source_ref"],
+        "grade": {"high": "reported", "medium": "reported", "low": "assumed"}[row["confidence"]],
+        "confidence": row["confidence"],
+        "note": row["notes"].strip("; ") or None,
+    }
+
+
+def _not_offered(row: dict[str, str], engines: list[str]) -> str | None:
+    if row["method"] in NOT_OFFERED:
+        return NOT_OFFERED[row["method"]]
+    if "exact repo id not read" in row["draft_model"]:
+        return "the repository's exact id is not known"
+    if "serving path not verified" in row["engines_basis"]:
+        return "its serving path in a released engine was not verified"
+    if not engines:
+        return (
+            "no released engine is known to serve it"
+            if not row["engines"]
+            else (f"served by {row['engines']} only")
+        )
+    return None
+
+
+def _trained_depth(row: dict[str, str]) -> int | None:
+    name, k = row["draft_model"], _integer(row["rec_num_spec_tokens"])
+    if row["method"] in ("dflash", "dflash2", "dspark", "dfly"):
+        if block := re.search(r"block size (\d+)|block (\d+)", row["notes"] + row["rec_source"]):
+            return int(block.group(1) or block.group(2)) - 1
+        return k
+    if ttt := re.search(r"ttt(\d+)", name, re.IGNORECASE):
+        return int(ttt.group(1))
+    if "only usable for ONE" in row["notes"]:
+        return 1
+    if row["method"] == "mtp":
+        return _integer(row["draft_layers"])
+    return None
+
+
+def _max_context(notes: str) -> int | None:
+    found = re.search(r"max_model_len (\d+)|card: context (\d+)", notes)
+    return int(found.group(1) or found.group(2)) if found else None
+
+
+def _integer(text: str) -> int | None:
+    found = re.match(r"\d+", text)
+    return int(found.group()) if found else None

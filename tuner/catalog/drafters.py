@@ -1,0 +1,154 @@
+"""Published drafters of a target, and small models that could draft for it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from tuner.catalog.models import find_model, resolve_model
+from tuner.catalog.names import split_variant, tail
+from tuner.catalog.tables import CATALOG_DATE, read_document, row_source
+from tuner.errors import MissingDataError
+from tuner.records.methods import Method
+from tuner.records.model import Drafter, ModelShape
+from tuner.records.sources import Grade, Source
+
+_TABLE = "drafters"
+
+#: assumed: above this share of the target's active parameters a draft model cannot pay
+LARGEST_DRAFT_SHARE = 0.75
+
+
+@cache
+def drafters_for(target_id: str) -> tuple[Drafter, ...]:
+    """Return what could draft for a target, published drafters first.
+
+    Quantised copies share the drafters of their base and the other way round. Multi-token
+    prediction is listed when the checkpoint has the layers. Drafters that no released engine
+    serves are left out (``published_drafters`` has them with the reason). Small models with the
+    target's tokenizer are graded as their source grades them. An empty tuple means: none known.
+    """
+    found = [_drafter(row) for row in published_drafters(target_id) if not row["not_offered"]]
+    shape = _known_shape(target_id)
+    if shape is not None:
+        if shape.mtp_layers and not any(d.method is Method.MTP for d in found):
+            found.append(_built_in(shape))
+        named = {d.path_or_id for d in found}
+        found += [d for d in _small_models(shape) if d.path_or_id not in named]
+    return tuple(found)
+
+
+def published_drafters(target_id: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of the drafters table for a target, offered or not."""
+    wanted = _base(target_id)
+    by_base = _rows_by_base()
+    return by_base.get(wanted, ())
+
+
+def drafter_targets() -> tuple[str, ...]:
+    """Return every target that has a published drafter."""
+    return tuple(dict.fromkeys(row["target"] for row in _rows()))
+
+
+@cache
+def _rows() -> tuple[dict[str, Any], ...]:
+    document = read_document(_TABLE)
+    return tuple(dict(zip(document["columns"], row, strict=True)) for row in document["rows"])
+
+
+@cache
+def _rows_by_base() -> dict[str, tuple[dict[str, Any], ...]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows():
+        found.setdefault(row["base"], []).append(row)
+    return {base: tuple(rows) for base, rows in found.items()}
+
+
+@cache
+def _base(target_id: str) -> str:
+    """Return one key for a model and its quantised copies, whoever published them."""
+    key, _ = resolve_model(target_id)
+    return tail(split_variant(key or target_id)[0])
+
+
+def _known_shape(target_id: str) -> ModelShape | None:
+    try:
+        return find_model(target_id)
+    except MissingDataError:
+        return None
+
+
+def _drafter(row: dict[str, Any]) -> Drafter:
+    method = Method(row["method"])
+    shape = None
+    if method is Method.DRAFT_MODEL and row["path_or_id"] is not None:
+        shape = _known_shape(row["path_or_id"])
+    return Drafter(
+        path_or_id=row["path_or_id"],
+        method=method,
+        target_id=row["target"],
+        params=row["params"] if shape is None else shape.total_params,
+        n_layers=row["n_layers"] if shape is None else shape.n_layers,
+        vocab_size=row["vocab_size"] if shape is None else shape.vocab_size,
+        max_context=row["max_context"],
+        trained_depth=row["trained_depth"],
+        shape=shape,
+        engines=tuple(row["engines"]),
+        recommended=recommended_setting(row),
+        licence=row["licence"],
+        source=row_source(row),
+    )
+
+
+def recommended_setting(row: dict[str, Any]) -> str | None:
+    """Return the setting that the row's sources recommend, in words, or None."""
+    parts = []
+    if row["k"] is not None:
+        parts.append(f"K {row['k']}")
+    if row["steps"] is not None and row["topk"] is not None and row["draft_tokens"] is not None:
+        parts.append(
+            f"{row['steps']}/{row['topk']}/{row['draft_tokens']} (steps/topk/draft tokens)"
+        )
+    return "; ".join(parts) or None
+
+
+def _built_in(shape: ModelShape) -> Drafter:
+    return Drafter(
+        path_or_id=None,
+        method=Method.MTP,
+        target_id=shape.model_id,
+        n_layers=shape.mtp_layers,
+        vocab_size=shape.vocab_size,
+        trained_depth=shape.mtp_layers,
+        source=shape.source,
+    )
+
+
+def _small_models(shape: ModelShape) -> list[Drafter]:
+    """Return smaller models of the family, none above ``LARGEST_DRAFT_SHARE``."""
+    key, _ = resolve_model(shape.model_id)
+    found = []
+    for targets, drafts, engines, grade, reference, note in read_document(_TABLE)["families"]:
+        if not re.search(targets, key or shape.model_id):
+            continue
+        for draft_id in drafts:
+            draft = find_model(draft_id)
+            if draft.active_params > shape.active_params * LARGEST_DRAFT_SHARE:
+                continue
+            found.append(
+                Drafter(
+                    path_or_id=draft_id,
+                    method=Method.DRAFT_MODEL,
+                    target_id=shape.model_id,
+                    params=draft.total_params,
+                    n_layers=draft.n_layers,
+                    vocab_size=draft.vocab_size,
+                    shape=draft,
+                    engines=tuple(engines),
+                    source=Source(
+                        reference=reference, grade=Grade(grade), date=CATALOG_DATE, note=note
+                    ),
+                )
+            )
+    return found

@@ -1,0 +1,102 @@
+"""Shapes of known targets by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from tuner.catalog.names import match, nearest, split_variant, tail
+from tuner.catalog.tables import read_rows, row_source
+from tuner.errors import MissingDataError
+from tuner.records.model import Attention, ModelShape
+
+_TABLE = "models"
+
+
+def model_ids() -> tuple[str, ...]:
+    """Return the ids whose shape is known, in file order."""
+    return tuple(read_rows(_TABLE))
+
+
+@cache
+def load_models() -> dict[str, ModelShape]:
+    """Return every known shape by id. One lookup does not need this: see ``find_model``."""
+    return {key: _shape(row) for key, row in read_rows(_TABLE).items()}
+
+
+@cache
+def find_model(name: str) -> ModelShape:
+    """Return the shape of a target.
+
+    ``name`` may be an exact id, an id in another case, an ending that fits one id
+    ("Llama-3.3-70B-Instruct"), or a quantised copy of a known model
+    ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"): such a copy keeps the name that was asked for
+    and takes ``native_dtype`` from its ending.
+
+    Raises
+    ------
+    MissingDataError
+        The model is not known; the message names the nearest ids and the ways to state a shape.
+    """
+    rows = read_rows(_TABLE)
+    key, variant = resolve_model(name)
+    if key is None:
+        raise MissingDataError(_unknown(name, rows))
+    shape = _shape(rows[key])
+    if variant is None:
+        return shape
+    return replace(shape, model_id=name, native_dtype=variant)
+
+
+def resolve_model(name: str) -> tuple[str | None, str | None]:
+    """Return the catalog id that ``name`` stands for, and the number format of a quantised copy."""
+    rows = read_rows(_TABLE)
+    if key := match(name, rows):
+        return key, None
+    base, dtype = split_variant(name)
+    if dtype is None:
+        return None, None
+    key = match(base, rows) or match(tail(base), rows)
+    return (key, dtype) if key else (None, None)
+
+
+def _unknown(name: str, rows: dict[str, Any]) -> str:
+    close = nearest(name, rows)
+    hint = f" Nearest known: {', '.join(close)}." if close else ""
+    return (
+        f"the target {name!r} is not in the catalog.{hint} State its shape instead: "
+        "target: {config: path/to/config.json}, {gguf: path/to/model.gguf}, "
+        "or sizes such as {params_b: 27, active_params_b: null, mtp_layers: 0}."
+    )
+
+
+def _shape(row: dict[str, Any]) -> ModelShape:
+    return ModelShape(
+        model_id=row["id"],
+        total_params=row["total_params"],
+        active_params=row["active_params"],
+        n_layers=row["n_layers"],
+        hidden_size=row["hidden_size"],
+        intermediate_size=row["intermediate_size"],
+        n_heads=row["n_heads"],
+        n_kv_heads=row["n_kv_heads"],
+        head_dim=row["head_dim"],
+        vocab_size=row["vocab_size"],
+        attention=Attention(row["attention"]),
+        n_experts=row["n_experts"],
+        experts_per_token=row["experts_per_token"],
+        n_shared_experts=row["n_shared_experts"],
+        moe_intermediate_size=row["moe_intermediate_size"],
+        n_dense_layers=row["n_dense_layers"],
+        mtp_layers=row["mtp_layers"],
+        native_dtype=row["native_dtype"],
+        kv_lora_rank=row["kv_lora_rank"],
+        qk_rope_head_dim=row["qk_rope_head_dim"],
+        v_head_dim=row["v_head_dim"],
+        sliding_window=row["sliding_window"],
+        n_full_attention_layers=row["n_full_attention_layers"],
+        n_linear_layers=row["n_linear_layers"],
+        year=row["year"],
+        source=row_source(row),
+    )
