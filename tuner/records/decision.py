@@ -86,6 +86,8 @@ class EngineCommand:
     config: dict[str, object] = field(default_factory=dict)
     #: files that the command needs, name → content
     files: dict[str, str] = field(default_factory=dict)
+    #: what whoever pastes it should know about this engine and these settings
+    warnings: tuple[Warning_, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
