@@ -1,0 +1,55 @@
+"""What to write instead of α, × or ▸ on a stream whose encoding cannot carry them.
+
+The screens are laid out with these characters, so each replacement of a symbol that stands in a
+table column is one character wide and nothing moves.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+ERROR_HANDLER = "specdec-ascii"
+
+_REPLACEMENTS = {
+    "α": "a",
+    "τ": "t",
+    "×": "x",
+    "±": "~",
+    "·": "-",
+    "–": "-",
+    "−": "-",
+    "—": "-",
+    "…": "~",
+    "▸": ">",
+    "◂": "<",
+    "▲": "^",
+    "→": "->",
+    "≤": "<=",
+    "≥": ">=",
+    "²": "2",
+    "Σ": "sum",
+    "✓": "y",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "\u00a0": " ",
+    "\u202f": " ",
+}
+
+
+def to_ascii(text: str) -> str:
+    """Return ``text`` with every known symbol replaced; other characters become "?"."""
+    return "".join(char if char.isascii() else _REPLACEMENTS.get(char, "?") for char in text)
+
+
+def replace_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Serve as a codec error handler: write the replacement of what cannot be encoded."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return to_ascii(error.object[error.start : error.end]), error.end
+
+
+def register() -> str:
+    """Register the handler and return its name, for ``stream.reconfigure(errors=…)``."""
+    codecs.register_error(ERROR_HANDLER, replace_unencodable)
+    return ERROR_HANDLER
