@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -64,9 +65,11 @@ def _grid(alpha: str | None, c: str | None, k: str | None) -> FormulaGrid:
 def _show(grid: FormulaGrid) -> None:
     output = current_output()
     if output.json:
-        from tuner.report.formula_export import formula_document
+        from tuner.report.formula_export import formula_json
 
-        output.emit_json(formula_document(grid))
+        output.has_emitted = True
+        for chunk in formula_json(grid):
+            sys.stdout.write(chunk)
         return
     from tuner.report.formula import render_formula_sweep
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_CURVES = 12
+MOST_CURVES = 8
+_MOST_MARKERS = 30
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D")
 
@@ -64,12 +65,12 @@ def image_bytes(figure: Figure, image_format: str) -> bytes:
     return stream.getvalue()
 
 
-def style_of(index: int) -> dict[str, Any]:
-    """Return colour, dash and marker of curve ``index``."""
+def style_of(index: int, points: int) -> dict[str, Any]:
+    """Return colour, dash and marker of curve ``index``; no markers where points are dense."""
     return {
         "color": f"C{index % 10}",
         "linestyle": _DASHES[index % len(_DASHES)],
-        "marker": _MARKERS[index % len(_MARKERS)],
+        "marker": _MARKERS[index % len(_MARKERS)] if points <= _MOST_MARKERS else None,
         "markersize": 3.5,
     }
 
@@ -83,7 +84,7 @@ def _draw_over_k(axes: Axes, grid: FormulaGrid, values: FloatArray) -> None:
             label = f"α {plain_number(float(alpha))}"
             if grid.draft_cost_ratio is not None:
                 label += f", c {plain_number(float(grid.draft_cost_ratio[column]))}"
-            axes.plot(counts, curve, label=label, **style_of(index))
+            axes.plot(counts, curve, label=label, **style_of(index, len(counts)))
             if grid.best is not None:
                 best = int(grid.best[row, column])
                 note = f"K {counts[best]}: {factor(float(curve[best]))}"
@@ -107,7 +108,7 @@ def _draw_over_rates(axes: Axes, grid: FormulaGrid, best: FloatArray) -> None:
     many = len(grid.num_speculative_tokens) > 1
     suffix = " (each at its best K)" if many else ""
     if costs is None:
-        axes.plot(grid.acceptance_rate, best[:, 0], **style_of(0))
+        axes.plot(grid.acceptance_rate, best[:, 0], **style_of(0, len(best)))
         axes.set_xlabel(f"acceptance rate α{suffix}")
         return
     along_alpha = best.shape[0] >= best.shape[1]
@@ -116,6 +117,6 @@ def _draw_over_rates(axes: Axes, grid: FormulaGrid, best: FloatArray) -> None:
     chosen = np.unique(np.linspace(0, len(curves) - 1, min(len(curves), MOST_CURVES)).astype(int))
     for index, place in enumerate(chosen):
         label = f"{symbol} {plain_number(float(names[place]))}"
-        axes.plot(ticks, curves[place], label=label, **style_of(index))
+        axes.plot(ticks, curves[place], label=label, **style_of(index, len(ticks)))
     axes.set_xlabel(("acceptance rate α" if along_alpha else "draft cost ratio c") + suffix)
     axes.legend(fontsize=8)

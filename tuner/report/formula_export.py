@@ -1,65 +1,74 @@
-"""A formula sweep as JSON or CSV text. Written in chunks: a million points stay affordable."""
+"""A formula sweep as JSON or CSV text, in chunks of whole lines: a million points stay affordable.
+
+Numbers are written so that reading them back gives the same floats.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 
 from tuner.records.sweep import FormulaGrid
 
-COLUMNS = ("alpha", "c", "num_speculative_tokens", "expected_tokens", "time_per_token", "speedup")
 SCHEMA_VERSION = 1
+COLUMNS = ("alpha", "c", "num_speculative_tokens", "expected_tokens", "time_per_token", "speedup")
+_CHUNK_LINES = 20_000
 
 
-def formula_document(grid: FormulaGrid) -> dict[str, object]:
-    """Return the JSON document of ``sweep``: every point, and one optimum for each (α, c)."""
-    points = [dict(zip(COLUMNS, row, strict=True)) for row in _rows(grid)]
-    return {"schema_version": SCHEMA_VERSION, "points": points, "optima": _optima(grid)}
+def formula_json(grid: FormulaGrid) -> Iterator[str]:
+    """Yield the JSON document of ``sweep``: every point, and one optimum for each (α, c)."""
+    yield f'{{\n  "schema_version": {SCHEMA_VERSION},\n  "points": [\n'
+    form = "    {" + ", ".join(f'"{name}": %s' for name in COLUMNS) + "}"
+    yield from _chunks((form % row for row in _rows(grid, "null")), ",\n")
+    optima = ",\n".join(f"    {json.dumps(optimum)}" for optimum in _optima(grid))
+    yield '\n  ],\n  "optima": [' + (f"\n{optima}\n  " if optima else "") + "]\n}\n"
 
 
 def formula_csv(grid: FormulaGrid) -> Iterator[str]:
-    """Yield the CSV text in chunks: a header, then one line a point; unknown cells are empty."""
+    """Yield the CSV text: a header, then one line a point; unknown cells are empty."""
     yield ",".join(COLUMNS) + "\n"
-    batch: list[str] = []
-    for row in _rows(grid):
-        batch.append(",".join("" if cell is None else repr(cell) for cell in row))
-        if len(batch) == 50_000:
-            yield "\n".join(batch) + "\n"
-            batch.clear()
-    if batch:
-        yield "\n".join(batch) + "\n"
+    yield from _chunks((",".join(row) for row in _rows(grid, "")), "\n")
+    yield "\n"
 
 
-def _rows(grid: FormulaGrid) -> Iterator[tuple[float | int | None, ...]]:
-    counts = grid.num_speculative_tokens.tolist()
-    if grid.draft_cost_ratio is None or grid.time_per_token is None:
-        for index, alpha in enumerate(grid.acceptance_rate.tolist()):
-            tokens = grid.expected_tokens[index].tolist()
+def _chunks(lines: Iterable[str], separator: str) -> Iterator[str]:
+    source = iter(lines)
+    lead = ""
+    while chunk := list(islice(source, _CHUNK_LINES)):
+        yield lead + separator.join(chunk)
+        lead = separator
+
+
+def _rows(grid: FormulaGrid, missing: str) -> Iterator[tuple[str, ...]]:
+    counts = [str(count) for count in grid.num_speculative_tokens.tolist()]
+    costs = grid.draft_cost_ratio
+    for index, alpha in enumerate(map(repr, grid.acceptance_rate.tolist())):
+        tokens = [repr(value) for value in grid.expected_tokens[index].tolist()]
+        if costs is None or grid.time_per_token is None:
             for count, expected in zip(counts, tokens, strict=True):
-                yield alpha, None, count, expected, None, None
-        return
-    for index, alpha in enumerate(grid.acceptance_rate.tolist()):
-        tokens = grid.expected_tokens[index].tolist()
-        for place, cost in enumerate(grid.draft_cost_ratio.tolist()):
+                yield alpha, missing, count, expected, missing, missing
+            continue
+        for place, cost in enumerate(map(repr, costs.tolist())):
             times = grid.time_per_token[index, place]
-            columns = (counts, tokens, times.tolist(), (1.0 / times).tolist())
-            for count, expected, time, speedup in zip(*columns, strict=True):
-                yield alpha, cost, count, expected, time, speedup
+            gains = (1.0 / times).tolist()
+            columns = zip(counts, tokens, times.tolist(), gains, strict=True)
+            for count, expected, time, gain in columns:
+                yield alpha, cost, count, expected, repr(time), repr(gain)
 
 
-def _optima(grid: FormulaGrid) -> list[dict[str, object]]:
+def _optima(grid: FormulaGrid) -> Iterator[dict[str, object]]:
     if grid.draft_cost_ratio is None or grid.time_per_token is None or grid.best is None:
-        return []
+        return
     best_times = np.take_along_axis(grid.time_per_token, grid.best[..., None], axis=-1)[..., 0]
     best_counts = grid.num_speculative_tokens[grid.best]
-    return [
-        {
-            "alpha": float(alpha),
-            "c": float(cost),
-            "num_speculative_tokens": int(best_counts[index, place]),
-            "speedup": float(1.0 / best_times[index, place]),
-        }
-        for index, alpha in enumerate(grid.acceptance_rate)
-        for place, cost in enumerate(grid.draft_cost_ratio)
-    ]
+    for index, alpha in enumerate(grid.acceptance_rate.tolist()):
+        for place, cost in enumerate(grid.draft_cost_ratio.tolist()):
+            yield {
+                "alpha": alpha,
+                "c": cost,
+                "num_speculative_tokens": int(best_counts[index, place]),
+                "speedup": float(1.0 / best_times[index, place]),
+            }
