@@ -145,9 +145,7 @@ def _final_rows(
     return rows
 
 
-def start_windows(
-    prompts: IntArray, batch: int, target: NextToken, drafter: NextToken
-) -> IntArray:
+def start_windows(prompts: IntArray, batch: int, target: NextToken, drafter: NextToken) -> IntArray:
     """Return the windows of ``batch`` sequences that start from prompts, shape (B, W).
 
     ``prompts`` is one context (L,) for all or one for each sequence (B, L).

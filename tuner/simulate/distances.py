@@ -22,7 +22,7 @@ def acceptance_rates(target_rows: RowArray, draft_rows: RowArray) -> FloatArray:
 
 
 def kl_divergence(first_rows: RowArray, second_rows: RowArray) -> FloatArray:
-    """Return KL(first ‖ second) of each pair of rows in nats, shape (...); inf where it diverges."""
+    """Return KL(first ‖ second) of each pair of rows, in nats, shape (...); may be inf."""
     first = np.asarray(first_rows, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(first > 0.0, first * np.log(first / second_rows), 0.0)

@@ -80,7 +80,7 @@ StepLaw = dict[tuple[tuple[int, ...], tuple[int, ...]], float]
 
 
 def step_law(context: tuple[int, ...], window: int, rule: StepRule) -> StepLaw:
-    """Return the probability of each (emitted tokens, last ``window`` tokens that are seen next)."""
+    """Return the chance of each (emitted tokens, last ``window`` tokens seen next)."""
     law: StepLaw = {}
     branches = Branches()
     while True:

@@ -32,7 +32,9 @@ def drafter_with_acceptance(target: TableModel, acceptance_rate: float) -> Table
     reach = row_total_variation(target.rows, away)
     if (reach < 1.0 - acceptance_rate).any():
         least = 1.0 - float(reach.min())
-        raise InputError(f"α {acceptance_rate} cannot be reached for this target: {least:.3g} or more.")
+        raise InputError(
+            f"α {acceptance_rate} cannot be reached for this target: {least:.3g} or more."
+        )
     share = ((1.0 - acceptance_rate) / reach)[:, None]
     rows = (1.0 - share) * target.rows + share * away
     return TableModel(rows.reshape((target.vocab_size,) * (target.order + 1)))

@@ -1,0 +1,97 @@
+"""``verify``: the proof, run in front of the user, that the sampler keeps the target's law."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from tuner.cli.bar import progress_bar
+from tuner.cli.output import current_output, screen_width
+from tuner.errors import FindingError, InputError
+
+#: the enumeration visits V ** N drafts from each context
+MAX_VOCABULARY = 6
+MAX_TOKENS = 4
+MAX_DRAFT_STRINGS = 1296
+MIN_RESTARTS = 1_000
+
+
+class Fault(StrEnum):
+    """What can be broken on purpose."""
+
+    RESIDUAL = "residual"
+    BONUS = "bonus"
+    RATIO = "ratio"
+    ROLLBACK = "rollback"
+
+
+def verify(
+    vocab: Annotated[
+        int, typer.Option(metavar="V", help=f"Tokens of the small models, 2 to {MAX_VOCABULARY}.")
+    ] = 3,
+    k: Annotated[
+        int, typer.Option(metavar="N", help=f"Longest draft that is enumerated, 1 to {MAX_TOKENS}.")
+    ] = 4,
+    restarts: Annotated[
+        int, typer.Option(metavar="COUNT", help="Independent restarts of each chi-square test.")
+    ] = 50_000,
+    samples: Annotated[int, typer.Option(metavar="COUNT", help="Tokens of the G-test.")] = 100_000,
+    level: Annotated[
+        float, typer.Option(metavar="CHANCE", help="Chance of a false alarm of each test.")
+    ] = 1e-4,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Of models and samples.")] = 0,
+    fault: Annotated[
+        Fault | None,
+        typer.Option("--break", help="Break this part of the sampler; the checks must notice."),
+    ] = None,
+) -> None:
+    """Prove that speculative sampling leaves the target's distribution unchanged.
+
+    Every outcome of the loop is enumerated on small models, samples are tested on more, and
+    each part of the sampler is broken on purpose to see that the checks would notice. Exit code 1
+    when something is not exact.
+    """
+    _check(vocab, k, restarts, samples, level, seed)
+    from tuner.report.proof import proof_document, render_proof, verdict
+    from tuner.simulate.proof import num_checks, prove
+
+    name = fault.value if fault else None
+    with progress_bar(num_checks(k, with_faults=fault is None)) as report:
+        proof = prove(
+            vocab_size=vocab,
+            max_speculative_tokens=k,
+            restarts=restarts,
+            samples=samples,
+            seed=seed,
+            level=level,
+            fault=name,
+            report=report,
+        )
+    output = current_output()
+    if output.json:
+        output.emit_json(proof_document(proof))
+    else:
+        output.show(*render_proof(proof, width=screen_width()))
+    if not proof.is_exact:
+        raise FindingError(f"not exact: {verdict(proof)}")
+
+
+def _check(vocab: int, k: int, restarts: int, samples: int, level: float, seed: int) -> None:
+    if not 2 <= vocab <= MAX_VOCABULARY:
+        raise InputError(f"--vocab: {vocab} is not possible: 2 to {MAX_VOCABULARY} tokens.")
+    if not 1 <= k <= MAX_TOKENS:
+        raise InputError(f"--k: {k} is not possible: 1 to {MAX_TOKENS} draft tokens.")
+    if vocab**k > MAX_DRAFT_STRINGS:
+        raise InputError(
+            f"--vocab {vocab} with --k {k} has {vocab**k:,} drafts to enumerate from each context; "
+            f"at most {MAX_DRAFT_STRINGS:,} are: take a smaller vocabulary or a shorter draft."
+        )
+    for option, count in (("--restarts", restarts), ("--samples", samples)):
+        if not MIN_RESTARTS <= count <= 10_000_000:
+            raise InputError(f"{option}: {count} is not possible: 1,000 to 10,000,000.")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"--level: {level} is not possible: between 0 and 1.")
+    if seed < 0:
+        raise InputError(f"--seed: {seed} is not possible: 0 or more.")
