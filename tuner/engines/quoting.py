@@ -72,7 +72,7 @@ def _folded(group: Sequence[str], width: int, indent: int) -> str:
     pieces: list[str] = []
     current = ""
     room = width - indent - len(before)
-    for part in re.split(r"(?<=, )", last):
+    for part in re.split(r"(?<=, )(?=[\"\[])", last):
         if current and len(quote(current + part)) > room:
             pieces.append(quote(current))
             current, room = part, width

@@ -23,8 +23,10 @@ TITLES: dict[Engine, str] = {
     Engine.TRTLLM: "TensorRT-LLM",
 }
 
-_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-.+]?(?:post|rc|dev|a|b|[a-z+]).*)?", re.IGNORECASE)
-_BUILD = re.compile(r"b?(\d+)")
+_RELEASE = re.compile(
+    r"v?(\d+(?:\.\d+)*)(?:[-.]?(?:a|b|rc|post|dev)\d*)*(?:\+[a-z0-9.]+)?", re.ASCII | re.IGNORECASE
+)
+_BUILD = re.compile(r"b?(\d+)", re.ASCII)
 
 
 def release_key(engine: Engine, version: str) -> tuple[int, ...]:
