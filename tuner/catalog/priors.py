@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tuner.records.acceptance_prior import AcceptancePrior, PriorCell, ShapePrior
+from tuner.records.cost_prior import PARAMETERS, CostLevel, CostPrior
 from tuner.records.methods import Method, Task
 
 DATA = Path(__file__).parent / "data"
@@ -56,4 +57,28 @@ def acceptance_prior_from(document: dict[str, Any]) -> AcceptancePrior:
             for cell in document["cells"]
         ),
         fitted_on=document["fitted_on"],
+    )
+
+
+@cache
+def load_cost_prior() -> CostPrior:
+    """Return the step-time prior fitted by ``scripts/fit_costs.py``."""
+    return cost_prior_from(json.loads((DATA / "cost_prior.json").read_text("utf-8")))
+
+
+def cost_prior_from(document: dict[str, Any]) -> CostPrior:
+    """Return the prior in a parsed ``cost_prior.json``; parameters are named, not ordered."""
+    return CostPrior(
+        mean=tuple(document["mean"][name] for name in PARAMETERS),
+        spread=tuple(document["spread"][name] for name in PARAMETERS),
+        levels={
+            level: CostLevel(
+                shift=tuple(entry["shift"].get(name, 0.0) for name in PARAMETERS),
+                n_measurements=entry["n_measurements"],
+                n_sources=entry["n_sources"],
+            )
+            for level, entry in document["levels"].items()
+        },
+        evidence=tuple(document["evidence"]),
+        **document["noise"],
     )

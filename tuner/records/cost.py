@@ -56,6 +56,10 @@ class CostObservation:
     acceptance_length: float | None = None
     #: speculative speed over plain speed in the same setup
     speedup: float | None = None
+    #: standard deviation of ln(number) beyond the noise of a run, such as an uncertain τ
+    log_sd: float = 0.0
+    #: which drafter ran; None = the usual one of the method
+    drafter: Drafter | None = None
     source: str = "profile"
 
 

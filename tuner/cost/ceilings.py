@@ -1,0 +1,82 @@
+"""What a device can do at most: measured ceilings where known, stated fallbacks elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.records.hardware import Accelerator, DeviceKind, Hardware
+
+#: measured best matmul ÷ datasheet peak, median of the devices for which both are known
+#: (stas00/ml-engineering, MAMF tables: 0.51 … 0.87)
+MEASURED_SHARE = 0.78
+
+#: bfloat16 FLOP for each byte of memory bandwidth where no peak is known, by kind. Assumed from
+#: public figures of typical members: M-series GPUs 26–35, Strix Halo and 780M about 200, a
+#: two-channel desktop CPU with AVX2 about 10, consumer GPUs 75–165, data-center GPUs 150–300.
+FALLBACK_FLOP_PER_BYTE: dict[DeviceKind, float] = {
+    DeviceKind.DATACENTER_GPU: 150.0,
+    DeviceKind.CONSUMER_GPU: 80.0,
+    DeviceKind.APPLE: 30.0,
+    DeviceKind.INTEGRATED: 150.0,
+    DeviceKind.TPU: 240.0,
+    DeviceKind.NPU: 150.0,
+    DeviceKind.CPU: 10.0,
+}
+
+#: peak of a narrower format in units of bfloat16 where the device has no entry of its own
+_SPEED_BY_FORMAT = {"bfloat16": 1.0, "fp8": 1.0, "int8": 1.0, "fp4": 1.0}
+
+#: bytes per second between devices where none is stated: PCIe 4.0 ×16, one direction
+PCIE4_BYTES_PER_S = 25e9
+#: bytes per second that host memory gives for experts kept there (assumed: two channels of DDR5)
+HOST_BANDWIDTH_BYTES_PER_S = 60e9
+#: time of one small all-reduce on top of its bytes: NVLink class, and over PCIe (assumed)
+FAST_LINK_LATENCY_S = 8e-6
+SLOW_LINK_LATENCY_S = 25e-6
+_FAST_LINK_BYTES_PER_S = 200e9
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """Rates of one device and its links, SI units."""
+
+    bandwidth_bytes_per_s: float
+    matmul_flops_per_s: float
+    bf16_flops_per_s: float
+    link_bytes_per_s: float
+    link_latency_s: float
+    host_bandwidth_bytes_per_s: float = HOST_BANDWIDTH_BYTES_PER_S
+
+
+def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
+    """Return the ceilings of ``hardware`` for arithmetic in ``compute``."""
+    accelerator = hardware.accelerator
+    bf16 = _bf16_ceiling(accelerator)
+    link = accelerator.interconnect_bytes_per_s or PCIE4_BYTES_PER_S
+    is_fast = link >= _FAST_LINK_BYTES_PER_S
+    return Ceilings(
+        bandwidth_bytes_per_s=accelerator.bandwidth_bytes_per_s,
+        matmul_flops_per_s=bf16 * _format_gain(accelerator, compute),
+        bf16_flops_per_s=bf16,
+        link_bytes_per_s=link / 2.0,  # datasheets add both directions
+        link_latency_s=FAST_LINK_LATENCY_S if is_fast else SLOW_LINK_LATENCY_S,
+    )
+
+
+def _bf16_ceiling(accelerator: Accelerator) -> float:
+    measured = accelerator.measured_bf16_flops_per_s
+    if measured is not None:
+        return measured
+    peak = accelerator.peak_flops_per_s.get("bfloat16")
+    if peak is not None:
+        return peak * MEASURED_SHARE
+    return accelerator.bandwidth_bytes_per_s * FALLBACK_FLOP_PER_BYTE[accelerator.kind]
+
+
+def _format_gain(accelerator: Accelerator, compute: str) -> float:
+    """Speed of ``compute`` against bfloat16; 1 where the device computes it in bfloat16."""
+    base = accelerator.peak_flops_per_s.get("bfloat16")
+    peak = accelerator.peak_flops_per_s.get(compute)
+    if base is None or peak is None:
+        return _SPEED_BY_FORMAT.get(compute, 1.0)
+    return max(1.0, peak / base)

@@ -1,0 +1,152 @@
+"""Step times of one setup: the prior of its levels, updated by what the user measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tuner.cost.drafters import target_setup
+from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
+from tuner.cost.observations import gather, target_rows
+from tuner.cost.posterior import Places, Posterior, log_step_and_gradient, missed_part, update
+from tuner.cost.roofline import INDEX, pass_times
+from tuner.cost.steps import StepParts, step_parts, step_terms
+from tuner.cost.terms import pass_terms
+from tuner.records.cost import CostObservation, CostSetup, DraftPlan, StepTimes
+from tuner.records.cost_prior import CostPrior
+from tuner.records.methods import Method
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class CostModel:
+    """What is believed about step times in one setup. Made by ``learn``."""
+
+    setup: CostSetup
+    prior: CostPrior
+    observed: tuple[CostObservation, ...]
+    _beliefs: dict[Method, Posterior] = field(default_factory=dict)
+
+    def step(
+        self,
+        plan: DraftPlan,
+        *,
+        batch: ArrayLike,
+        draft_steps: ArrayLike,
+        verify_tokens: ArrayLike,
+        context_tokens: ArrayLike,
+    ) -> StepTimes:
+        """Return the times of one step for an array of configurations.
+
+        Parameters
+        ----------
+        plan
+            How drafts are made.
+        batch
+            Sequences decoded together, over all replicas, > 0.
+        draft_steps
+            Draft passes in sequence (depth of a tree), 0 for plain decoding.
+        verify_tokens
+            Target positions of a sequence, root included, ≥ 1.
+        context_tokens
+            Tokens in the cache of each sequence, ≥ 0.
+
+        Notes
+        -----
+        The four broadcast against each other; all arrays of the result have that shape.
+        """
+        shape, (own, steps, tokens, context) = _flat(
+            batch, draft_steps, verify_tokens, context_tokens
+        )
+        belief = self._belief(plan)
+        shift = log_parameters_of_plan(self.prior, self.setup, plan)
+        terms = step_terms(self.setup, plan, own, steps, tokens, context)
+        parts = step_parts(terms, belief.log_parameters + shift)
+        ones = np.ones_like(own)
+        wide = (tokens > 1.0).astype(np.float64)
+        plain = Places(np.log(own), 0.0 * ones, 0.0 * ones, ones, 0.0 * ones)
+        ratio = Places(np.log(own), np.log(tokens), ones, -ones, wide)
+        plain_missed, plain_sd = self._missed(belief, parts, plain)
+        ratio_missed, ratio_sd = self._missed(belief, parts, ratio)
+        baseline = parts.baseline.seconds * np.exp(plain_missed)
+        factor = np.exp(plain_missed + ratio_missed)
+        return StepTimes(
+            baseline_s=baseline.reshape(shape),
+            draft_s=(parts.draft.seconds * factor).reshape(shape),
+            verify_s=(parts.verify.seconds * factor).reshape(shape),
+            overhead_s=(parts.overhead.seconds * factor).reshape(shape),
+            baseline_log_sd=plain_sd.reshape(shape),
+            ratio_log_sd=np.where(wide > 0.0, ratio_sd, 0.0).reshape(shape),
+            draft_pass_s=(parts.draft_pass_s * factor).reshape(shape),
+            evidence=self.prior.evidence + tuple(row.source for row in self.observed),
+        )
+
+    def prefill_s(self, tokens: float) -> float:
+        """Return the time to read a prompt of ``tokens`` in one pass, logits of its last token."""
+        count = max(float(tokens), 1.0)
+        target = target_setup(self.setup)
+        one = np.ones(1)
+        terms = pass_terms(target, one, count * one, 0.5 * count * one)
+        head_flops = 2.0 * target.parts.head_params * (count - 1.0) / target.parallel.tensor
+        terms = terms._replace(
+            logits_s=terms.logits_s / count,
+            matmul_s=terms.matmul_s - head_flops / target.ceilings.matmul_flops_per_s,
+        )
+        belief = self._shared_belief()
+        seconds = pass_times(terms, belief.log_parameters).seconds[0]
+        return float(seconds + np.exp(belief.log_parameters[INDEX["step_overhead_s"]]))
+
+    def _missed(
+        self, belief: Posterior, parts: StepParts, places: Places
+    ) -> tuple[FloatArray, FloatArray]:
+        _, gradient = log_step_and_gradient(parts, places)
+        missed, variance = missed_part(self.prior, belief, places, gradient)
+        return missed, np.sqrt(variance) * self.prior.widening
+
+    def _shared_belief(self) -> Posterior:
+        """Return the belief that rests on rows without a drafter."""
+        return self._believe(Method.NONE)
+
+    def _belief(self, plan: DraftPlan) -> Posterior:
+        measured = any(row.method is plan.method for row in self.observed)
+        return self._believe(plan.method if measured else Method.NONE)
+
+    def _believe(self, method: Method) -> Posterior:
+        if method not in self._beliefs:
+            mean = log_parameters(self.prior, setup_levels(self.setup))
+            evidence = gather(self.prior, self.setup, self.observed, method)
+            self._beliefs[method] = update(self.prior, mean, spread(self.prior) ** 2, evidence)
+        return self._beliefs[method]
+
+
+def learn(
+    prior: CostPrior, setup: CostSetup, observed: Sequence[CostObservation] = ()
+) -> CostModel:
+    """Return the step-time model of ``setup`` after the user's own timings.
+
+    Parameters
+    ----------
+    prior
+        Table learned from published measurements.
+    setup
+        Target, formats, devices and engine.
+    observed
+        Timings on this setup. Rows that state no time, and speculative rows that give time a token
+        or a speedup without τ, say nothing about a step and are left out.
+    """
+    return CostModel(setup, prior, target_rows(observed))
+
+
+def log_parameters_of_plan(prior: CostPrior, setup: CostSetup, plan: DraftPlan) -> FloatArray:
+    """Return the shift of the parameters' logarithms that belongs to the plan alone."""
+    shift: FloatArray = log_parameters(prior, plan_levels(setup, plan)) - np.array(prior.mean)
+    return shift
+
+
+def _flat(*values: ArrayLike) -> tuple[tuple[int, ...], tuple[FloatArray, ...]]:
+    arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
+    return arrays[0].shape, tuple(np.ascontiguousarray(array).ravel() for array in arrays)

@@ -1,0 +1,79 @@
+"""From what a user measured to logarithms of step times with their noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tuner.cost.levels import log_parameters, plan_levels
+from tuner.cost.posterior import Evidence, Places
+from tuner.cost.roofline import INDEX, N_PARAMETERS
+from tuner.cost.steps import StepTerms, join_terms, step_terms
+from tuner.records.cost import CostObservation, CostSetup, DraftPlan
+from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
+from tuner.records.methods import DRAFT_KIND, Method
+
+#: context when an observation does not state it, tokens (assumed)
+DEFAULT_CONTEXT_TOKENS = 1024.0
+
+
+def target_rows(observed: Sequence[CostObservation]) -> tuple[CostObservation, ...]:
+    """Return the rows that fix the time of a step or its ratio to a plain one."""
+    return tuple(row for row in observed if measured_logs(row))
+
+
+def measured_logs(row: CostObservation) -> list[tuple[float, float, float]]:
+    """Return (ln value, weight on ln step, weight on ln baseline) for each number of a row."""
+    found: list[tuple[float, float, float]] = []
+    length = 1.0 if row.method is Method.NONE else row.acceptance_length
+    if row.step_s is not None and row.step_s > 0.0:
+        found.append((math.log(row.step_s), 1.0, 0.0))
+    elif row.tpot_s is not None and row.tpot_s > 0.0 and length is not None:
+        found.append((math.log(row.tpot_s * length), 1.0, 0.0))
+    if row.speedup is not None and row.speedup > 0.0 and length is not None:
+        found.append((math.log(length / row.speedup), 1.0, -1.0))
+    return found
+
+
+def gather(
+    prior: CostPrior, setup: CostSetup, observed: Sequence[CostObservation], method: Method
+) -> Evidence | None:
+    """Return the rows as evidence for plans of ``method``.
+
+    Draft parameters of another method are unknowns of their own: its rows inform the target only.
+    """
+    terms: list[StepTerms] = []
+    columns: list[tuple[float, ...]] = []
+    informs, shifts = [], []
+    is_draft = np.zeros(N_PARAMETERS, dtype=bool)
+    is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
+    for row in observed:
+        plan = DraftPlan(method=row.method, kind=DRAFT_KIND[row.method], drafter=row.drafter)
+        shift = log_parameters(prior, plan_levels(setup, plan)) - np.array(prior.mean)
+        tokens = float(max(row.verify_tokens, row.num_speculative_tokens + 1, 1))
+        steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
+        context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
+        for value, on_step, on_baseline in measured_logs(row):
+            place = (np.array([number]) for number in (row.batch, steps, tokens, context))
+            terms.append(step_terms(setup, plan, *place))
+            noise = prior.measurement_noise**2 + row.log_sd**2
+            columns.append(
+                (math.log(row.batch), math.log(tokens), on_step, on_baseline, value, noise)
+            )
+            same = row.method in (method, Method.NONE)
+            informs.append(np.where(is_draft & (not same), 0.0, 1.0))
+            shifts.append(shift)
+    if not terms:
+        return None
+    log_batch, log_tokens, on_step, on_baseline, value, noise = np.array(columns).T
+    is_wide = (log_tokens > 0.0).astype(np.float64)
+    return Evidence(
+        terms=join_terms(terms),
+        places=Places(log_batch, log_tokens, on_step, on_baseline, is_wide),
+        log_value=value,
+        noise=noise,
+        informs=np.array(informs).T,
+        plan_shift=np.array(shifts).T,
+    )
