@@ -120,9 +120,13 @@ class Recommendation:
     #: best first, plain decoding included
     configs: tuple[Prediction, ...]
     schedule: Schedule
+    #: what to paste: speculative when on, plain when off
     commands: tuple[EngineCommand, ...]
     warnings: tuple[Warning_, ...]
     assumptions: tuple[Assumption, ...]
+    #: the same server without speculation, and a client that measures either
+    baseline_command: EngineCommand | None = None
+    bench_command: EngineCommand | None = None
     next_measurement: NextMeasurement | None = None
     latency_check: LatencyCheck | None = None
     #: sentence about how flat the optimum is

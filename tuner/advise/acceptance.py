@@ -1,0 +1,232 @@
+"""Acceptance of an arm for the profile's mix of tasks and temperatures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.acceptance.belief import believe
+from tuner.advise.arms import Arm, override_for
+from tuner.advise.knowledge import Knowledge
+from tuner.advise.situation import Situation
+from tuner.records.acceptance import (
+    AcceptanceBelief,
+    AcceptanceObservation,
+    AcceptanceQuery,
+    TargetClass,
+)
+from tuner.records.methods import Engine, Method, Task, VerifyRule
+from tuner.records.workload import ObservedRow
+from tuner.advise.trees import tree_curves
+from tuner.speedup import expected_tokens
+
+FloatArray = NDArray[np.float64]
+TemperatureMix = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArmAcceptance:
+    """τ of each of an arm's settings for a mix, with the beliefs that it was mixed from."""
+
+    #: effective τ, shape (settings,)
+    acceptance_length: FloatArray
+    #: standard deviation of ln τ, shape (settings,)
+    log_sd: FloatArray
+    #: τ when the deepest positions are cut off, shape (settings, depth + 1); column 0 is 1
+    curves: FloatArray
+    #: (task, temperature, share, belief)
+    parts: tuple[tuple[Task, float, float, AcceptanceBelief], ...]
+    rule: VerifyRule
+
+    def per_position(self, index: int) -> tuple[float, ...]:
+        """Survival by position (a tree: by depth) that gives exactly the mixed τ."""
+        steps = np.diff(self.curves[index])
+        depth = int(np.flatnonzero(steps > 0.0)[-1]) + 1 if (steps > 0.0).any() else 0
+        return tuple(steps[:depth].tolist())
+
+    @property
+    def origin(self) -> str:
+        """Where the belief comes from: overrides beat observed rows, which beat priors."""
+        origins = {belief.origin for *_, belief in self.parts}
+        return next((name for name in ("override", "posterior") if name in origins), "prior")
+
+
+def arm_acceptance(
+    situation: Situation,
+    knowledge: Knowledge,
+    arm: Arm,
+    *,
+    temperatures: TemperatureMix | None = None,
+) -> ArmAcceptance:
+    """Return the acceptance of an arm, mixed over tasks and temperatures.
+
+    Shares are shares of output tokens, so the mean that keeps time per token is the harmonic one:
+    1/τ = Σ share / τ_i (sequences of one batch share the step).
+    """
+    workload = situation.profile.workload
+    mix = workload.temperature if temperatures is None else temperatures
+    observed = _observations(situation, arm)
+    depth = int(arm.draft_steps.max())
+    parts = []
+    for task, task_share in workload.task:
+        for temperature, temperature_share in mix:
+            query = _query(situation, arm, task, temperature)
+            belief = _belief(situation, knowledge, arm, query, observed, depth)
+            parts.append((task, temperature, task_share * temperature_share, belief))
+    weights = np.array([share for _, _, share, _ in parts])
+    # (parts, settings, depth + 1)
+    curves = np.stack([_curves(arm, belief) for *_, belief in parts])
+    spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
+    inverse = weights[:, None] / curves[:, :, -1]
+    tau = 1.0 / inverse.sum(axis=0)
+    mixed = 1.0 / (weights[:, None, None] / curves).sum(axis=0)
+    return ArmAcceptance(
+        acceptance_length=tau,
+        # Tasks and temperatures share the drafter, so their errors are taken to move together.
+        log_sd=(inverse * spreads).sum(axis=0) * tau,
+        curves=mixed,
+        parts=tuple(parts),
+        rule=verify_rule(situation, arm.method, mix[0][0]),
+    )
+
+
+def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
+    """τ of each setting when cut off after 0, 1, … positions, shape (settings, depth + 1)."""
+    if arm.trees:
+        return tree_curves(arm.trees, belief.conditional)
+    cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
+    return belief.length[cut]
+
+
+def _belief(
+    situation: Situation,
+    knowledge: Knowledge,
+    arm: Arm,
+    query: AcceptanceQuery,
+    observed: tuple[AcceptanceObservation, ...],
+    max_k: int,
+) -> AcceptanceBelief:
+    rate = override_for(situation.profile.overrides.acceptance_rate, arm.method)
+    if rate is not None:
+        return _constant(query, rate, max_k)
+    if observed:
+        return believe(knowledge.acceptance, query, observed, max_k=max_k)
+    return _cached_belief(knowledge, query, max_k)
+
+
+@lru_cache(maxsize=4096)
+def _cached_belief(knowledge: Knowledge, query: AcceptanceQuery, max_k: int) -> AcceptanceBelief:
+    """Prior beliefs depend on the question alone; many profiles ask the same ones."""
+    return believe(knowledge.acceptance, query, (), max_k=max_k)
+
+
+def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBelief:
+    counts = np.arange(max_k + 1)
+    return AcceptanceBelief(
+        query=query,
+        survival=rate ** counts[1:].astype(np.float64),
+        length=expected_tokens(rate, counts),
+        length_log_sd=np.zeros(max_k + 1),
+        origin="override",
+        evidence=("overrides.acceptance_rate",),
+    )
+
+
+def verify_rule(situation: Situation, method: Method, temperature: float) -> VerifyRule:
+    """Return the rule by which the engine keeps draft tokens with the flags that are emitted.
+
+    Guard: vLLM 0.33.0 drafts greedily unless draft_sample_method says otherwise, SGLang 0.5.23
+    verifies against the target alone unless rejection sampling is switched on, llama.cpp b11434
+    compares samples; the commands switch probabilistic drafts on for drafters that have logits.
+    """
+    if temperature == 0.0:
+        return VerifyRule.GREEDY
+    if method in (Method.NGRAM, Method.SUFFIX, Method.LOOKAHEAD):
+        return VerifyRule.ONE_HOT
+    if situation.engine is Engine.LLAMACPP:
+        return VerifyRule.EXACT_MATCH
+    return VerifyRule.ONE_HOT
+
+
+def _query(situation: Situation, arm: Arm, task: Task, temperature: float) -> AcceptanceQuery:
+    workload = situation.profile.workload
+    drafter = arm.plan.drafter
+    return AcceptanceQuery(
+        method=arm.method,
+        target=_target_class(situation),
+        task=task,
+        temperature=temperature,
+        top_p=workload.top_p,
+        top_k=workload.top_k,
+        min_p=workload.min_p,
+        rule=verify_rule(situation, arm.method, temperature),
+        drafter=arm.drafter_name,
+        draft_params=drafter.params if drafter and arm.method is Method.DRAFT_MODEL else None,
+        trained_depth=drafter.trained_depth if drafter else None,
+        max_context=drafter.max_context if drafter else None,
+        context_tokens=situation.context_tokens,
+        engine=situation.engine,
+    )
+
+
+def _target_class(situation: Situation) -> TargetClass:
+    if situation.setup is None:
+        return TargetClass(target_id=None, total_params=0.0, active_params=0.0)
+    target = situation.setup.target
+    return TargetClass(
+        target_id=target.model_id,
+        total_params=target.total_params,
+        active_params=target.active_params,
+        is_moe=target.is_moe,
+        is_hybrid=target.is_hybrid,
+    )
+
+
+def is_about(row: ObservedRow, arm: Arm) -> bool:
+    """Whether an observed row speaks of this arm's method and drafter."""
+    if row.method is not arm.method:
+        return False
+    return row.drafter is None or row.drafter == arm.drafter_name
+
+
+def _observations(situation: Situation, arm: Arm) -> tuple[AcceptanceObservation, ...]:
+    rows: Sequence[ObservedRow] = situation.profile.observed
+    found = []
+    for row in rows:
+        seen = row.acceptance_length, row.acceptance_per_position, row.counts
+        if not is_about(row, arm) or all(value is None for value in seen):
+            continue
+        found.append(
+            AcceptanceObservation(
+                method=row.method,
+                num_speculative_tokens=drafted(row),
+                tree=row.tree,
+                acceptance_length=row.acceptance_length,
+                survival=row.acceptance_per_position,
+                counts=row.counts,
+                task=row.task,
+                temperature=row.temperature,
+                drafter=row.drafter,
+                source=row.source or "observed",
+            )
+        )
+    return tuple(found)
+
+
+def drafted(row: ObservedRow) -> int:
+    """Return K of an observed row; for a tree its depth."""
+    if row.num_speculative_tokens is not None:
+        return row.num_speculative_tokens
+    if row.tree is not None:
+        return row.tree[0]
+    if row.acceptance_per_position is not None:
+        return len(row.acceptance_per_position)
+    if row.counts is not None and row.counts.accepted_per_position:
+        return len(row.counts.accepted_per_position)
+    if row.counts is not None and row.counts.num_drafts:
+        return round(row.counts.num_draft_tokens / row.counts.num_drafts)
+    return 0

@@ -1,0 +1,235 @@
+"""Acceptance × cost for whole arrays of configurations: one arm, every draft length, every batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.advise.acceptance import ArmAcceptance, drafted, is_about
+from tuner.advise.arms import Arm, is_formula, override_for
+from tuner.advise.knowledge import Knowledge
+from tuner.advise.situation import Situation
+from tuner.cost.model import CostModel, learn
+from tuner.records.cost import CostObservation, StepTimes
+from tuner.records.methods import Method
+from tuner.records.workload import ObservedRow
+from tuner.speedup import formula_step_cost
+from tuner.units import MILLI
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluated:
+    """An arm evaluated over arrays of one shape; times are NaN where the target is unknown."""
+
+    arm: Arm
+    acceptance: ArmAcceptance
+    #: setting of each entry (place in ``arm.lengths``), broadcast to the shape of the rest
+    index: NDArray[np.int64]
+    batch: FloatArray
+    acceptance_length: FloatArray
+    acceptance_log_sd: FloatArray
+    baseline_s: FloatArray
+    baseline_log_sd: FloatArray
+    #: parts of the step in plain steps
+    draft: FloatArray
+    verify: FloatArray
+    overhead: FloatArray
+    #: one draft pass in plain steps; 0 where the method has none
+    draft_pass: FloatArray
+    ratio_log_sd: FloatArray
+    evidence: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def step_ratio(self) -> FloatArray:
+        """Time of a step ÷ time of a plain step."""
+        return self.draft + self.verify + self.overhead
+
+    @property
+    def speedup(self) -> FloatArray:
+        """Plain time per token ÷ speculative time per token, at equal batch."""
+        return self.acceptance_length / self.step_ratio
+
+    @property
+    def speedup_log_sd(self) -> FloatArray:
+        """Standard deviation of ln speedup; acceptance and cost errors are independent."""
+        return np.hypot(self.acceptance_log_sd, self.ratio_log_sd)
+
+    @property
+    def tpot_s(self) -> FloatArray:
+        """Time per output token of one sequence, seconds."""
+        return self.baseline_s / self.speedup
+
+
+def cost_model(
+    situation: Situation,
+    knowledge: Knowledge,
+    arms: Sequence[tuple[Arm, ArmAcceptance]],
+) -> CostModel | None:
+    """Return the cost model updated by the timings that the profile observed on this hardware."""
+    if situation.setup is None:
+        return None
+    rows = tuple(
+        seen
+        for row in situation.profile.observed
+        if _same_hardware(row, situation)
+        and (seen := _cost_observation(row, situation, arms)) is not None
+    )
+    return learn(knowledge.cost, situation.setup, rows)
+
+
+def evaluate(
+    situation: Situation,
+    model: CostModel | None,
+    arm: Arm,
+    acceptance: ArmAcceptance,
+    *,
+    batch: FloatArray,
+    index: NDArray[np.int64],
+) -> Evaluated:
+    """Evaluate an arm at batches and settings (places in ``arm.lengths``) that broadcast."""
+    batch, index = np.broadcast_arrays(np.asarray(batch, dtype=np.float64), index)
+    times = _times(situation, model, arm, batch, index)
+    base = times.baseline_s
+    return Evaluated(
+        arm=arm,
+        acceptance=acceptance,
+        index=index,
+        batch=batch,
+        acceptance_length=acceptance.acceptance_length[index],
+        acceptance_log_sd=acceptance.log_sd[index],
+        baseline_s=base if situation.setup is not None else np.full(base.shape, np.nan),
+        baseline_log_sd=times.baseline_log_sd,
+        draft=times.draft_s / base,
+        verify=times.verify_s / base,
+        overhead=times.overhead_s / base,
+        draft_pass=times.draft_pass_s / base,
+        ratio_log_sd=times.ratio_log_sd,
+        evidence=times.evidence,
+        notes=times.notes,
+    )
+
+
+def _times(
+    situation: Situation,
+    model: CostModel | None,
+    arm: Arm,
+    batch: FloatArray,
+    index: NDArray[np.int64],
+) -> StepTimes:
+    """Step times from the model, or in plain steps from the textbook formula."""
+    ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
+    steps = arm.draft_steps[index]
+    if model is None:
+        return _formula_times(np.ones(batch.shape), ratio or 0.0, steps)
+    times = model.step(
+        arm.plan,
+        batch=batch,
+        draft_steps=steps,
+        verify_tokens=arm.verify_tokens[index],
+        context_tokens=situation.context_tokens,
+    )
+    if ratio is None:
+        return times
+    if is_formula(situation, arm.method):
+        formula = _formula_times(times.baseline_s, ratio, steps)
+        return replace(formula, baseline_log_sd=times.baseline_log_sd)
+    draft_pass = ratio * times.baseline_s
+    return replace(times, draft_s=steps * draft_pass, draft_pass_s=draft_pass)
+
+
+def _formula_times(baseline_s: FloatArray, ratio: float, steps: NDArray[np.int64]) -> StepTimes:
+    zeros = np.zeros(baseline_s.shape)
+    draft = formula_step_cost(steps, ratio, 0.0)
+    return StepTimes(
+        baseline_s=baseline_s,
+        draft_s=draft * baseline_s,
+        verify_s=baseline_s,
+        overhead_s=zeros,
+        baseline_log_sd=zeros,
+        ratio_log_sd=zeros,
+        draft_pass_s=ratio * baseline_s,
+        evidence=("overrides.draft_cost_ratio",),
+    )
+
+
+def _same_hardware(row: ObservedRow, situation: Situation) -> bool:
+    """Rows from other hardware, engine or dtype inform acceptance, not step time."""
+    profile = situation.profile
+    gpu = profile.hardware.gpu if profile.hardware else None
+    count = profile.hardware.count if profile.hardware else None
+    checks = (
+        (row.gpu, gpu),
+        (row.gpu_count, count),
+        (row.engine, situation.engine),
+        (row.dtype, profile.dtype),
+    )
+    return all(seen is None or seen == own for seen, own in checks)
+
+
+def _cost_observation(
+    row: ObservedRow,
+    situation: Situation,
+    arms: Sequence[tuple[Arm, ArmAcceptance]],
+) -> CostObservation | None:
+    batch = row.batch if row.batch is not None else mean_batch(situation)
+    tpot_s = None if row.tpot_ms is None else row.tpot_ms * MILLI
+    if tpot_s is None and row.output_tok_s is not None:
+        tpot_s = batch / row.output_tok_s
+    step_s = None if row.step_ms is None else row.step_ms * MILLI
+    if tpot_s is None and step_s is None and row.speedup is None:
+        return None
+    context = row.context_tokens or situation.context_tokens
+    source = row.source or "observed"
+    if row.method is Method.NONE:
+        return CostObservation(
+            method=row.method,
+            batch=batch,
+            context_tokens=context,
+            step_s=step_s if step_s is not None else tpot_s,
+            source=source,
+        )
+    steps = drafted(row)
+    return CostObservation(
+        method=row.method,
+        batch=batch,
+        num_speculative_tokens=steps,
+        draft_steps=steps,
+        verify_tokens=row.tree[2] if row.tree else steps + 1,
+        context_tokens=context,
+        step_s=step_s,
+        tpot_s=tpot_s,
+        acceptance_length=_row_length(row, steps, arms),
+        speedup=row.speedup,
+        source=source,
+    )
+
+
+def _row_length(
+    row: ObservedRow, steps: int, arms: Sequence[tuple[Arm, ArmAcceptance]]
+) -> float | None:
+    """τ of a row: as measured, else as the (updated) belief about that arm has it at that K."""
+    if row.acceptance_length is not None:
+        return row.acceptance_length
+    if row.acceptance_per_position is not None:
+        return 1.0 + sum(row.acceptance_per_position)
+    if row.counts is not None and row.counts.num_drafts:
+        return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
+    for arm, acceptance in arms:
+        index = arm.index_of(steps)
+        if is_about(row, arm) and index is not None:
+            return float(acceptance.acceptance_length[index])
+    return None
+
+
+def mean_batch(situation: Situation) -> float:
+    """Return one batch that stands for the profile: the mean over decode time."""
+    workload = situation.profile.workload
+    if workload.batch is not None:
+        return sum(value * share for value, share in workload.batch)
+    return workload.concurrency or 1.0

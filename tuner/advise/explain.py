@@ -1,0 +1,241 @@
+"""Sentences: the decision and its reason, how flat the optimum is, what the result rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tuner.advise.points import ArmPoint
+from tuner.advise.situation import Situation
+from tuner.cost.model import CostModel
+from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
+from tuner.records.config import Prediction
+from tuner.records.decision import Decision, State
+from tuner.records.methods import Method
+from tuner.records.sources import Assumption, AssumptionKind
+from tuner.units import MILLI
+
+METHOD_TITLES: dict[Method, str] = {
+    Method.NONE: "plain decoding",
+    Method.DRAFT_MODEL: "a draft model",
+    Method.EAGLE: "EAGLE",
+    Method.EAGLE2: "EAGLE-2",
+    Method.EAGLE3: "EAGLE-3",
+    Method.EAGLE3_1: "EAGLE-3.1",
+    Method.P_EAGLE: "P-EAGLE",
+    Method.MEDUSA: "Medusa",
+    Method.MTP: "MTP",
+    Method.DFLASH: "DFlash",
+    Method.DSPARK: "DSpark",
+    Method.NGRAM: "n-gram lookup",
+    Method.SUFFIX: "suffix decoding",
+    Method.LOOKAHEAD: "lookahead decoding",
+}
+
+#: Lengths within this share of the best are named when saying how flat the optimum is.
+FLAT_TOLERANCE = 0.03
+
+
+def setting_name(item: Prediction) -> str:
+    """Return the short name of a configuration: method and draft length."""
+    count = item.config.num_speculative_tokens
+    if item.config.method is Method.NONE:
+        return METHOD_TITLES[Method.NONE]
+    plural = "s" if count != 1 else ""
+    return f"{METHOD_TITLES[item.config.method]}, {count} draft token{plural}"
+
+
+def decision_of(situation: Situation, best: Prediction | None) -> Decision:
+    """Return the decision about the best configuration that can draft."""
+    if best is None:
+        return Decision(
+            state=State.OFF,
+            reason=(
+                f"no method that {situation.engine} {situation.engine_version} serves can draft "
+                "here within the profile's limits."
+            ),
+            break_even_acceptance_length=None,
+            confidence=1.0,
+        )
+    speedup, spread = best.speedup.mean, best.speedup_log_sd
+    pays = probability_above_one(speedup, spread)
+    state = State.OFF if best.fits_memory is False else decide(speedup, spread)
+    return Decision(
+        state=state,
+        reason=_reason(state, best),
+        break_even_acceptance_length=best.step_cost_ratio,
+        confidence=pays
+        if state is State.ON
+        else 1.0 - pays
+        if state is State.OFF
+        else max(pays, 1 - pays),
+    )
+
+
+def _reason(state: State, best: Prediction) -> str:
+    name, tau = setting_name(best), best.acceptance_length
+    cost = (
+        f"a step costs {best.step_cost_ratio:.2f} plain steps and is expected to emit "
+        f"{tau.mean:.2f} tokens ({tau.p10:.2f}–{tau.p90:.2f})"
+    )
+    gain = f"{best.speedup.mean:.2f}× ({best.speedup.p10:.2f}–{best.speedup.p90:.2f})"
+    if best.fits_memory is False:
+        return f"{name} does not fit in memory at batch {best.batch:g}."
+    if state is State.ON:
+        return f"{name} is expected to run at {gain}: {cost}."
+    if state is State.OFF:
+        return f"the best, {name}, would run at {gain}: {cost}."
+    return f"the evidence does not decide: {name} would run at {gain}; {cost}."
+
+
+def flatness_of(ranked: Sequence[ArmPoint], best: Prediction | None) -> str | None:
+    """Return a sentence on which draft lengths are as good as the chosen one."""
+    if not ranked or best is None:
+        return None
+    speed = ranked[0].own.speedup
+    lengths = np.array(ranked[0].arm.lengths)
+    chosen = best.config.num_speculative_tokens
+    near = lengths[speed >= speed.max() * (1.0 - FLAT_TOLERANCE)]
+    if len(near) > 1:
+        span = f"{near[0]} to {near[-1]}"
+        return f"K {span} are within {FLAT_TOLERANCE:.0%} of each other: a flat optimum."
+    others = np.abs(lengths - chosen) == 1
+    if not others.any():
+        return None
+    loss = 1.0 - speed[others].max() / speed.max()
+    if loss <= TIE_TOLERANCE:
+        return None
+    return f"The nearest other K loses {loss:.1%}."
+
+
+def title_of(situation: Situation) -> str:
+    """Return target · dtype · devices · engine in one line."""
+    setup = situation.setup
+    engine = f"{situation.engine} {situation.engine_version}"
+    if setup is None:
+        return f"textbook formula, α and c by hand · {engine}"
+    hardware = setup.hardware
+    layout = hardware.parallel
+    axes = [
+        ("TP", layout.tensor),
+        ("PP", layout.pipeline),
+        ("DP", layout.data),
+        ("EP", layout.expert),
+    ]
+    split = " ".join(f"{axis} {size}" for axis, size in axes if size > 1)
+    devices = f"{hardware.count}× {hardware.accelerator.name}" + (f", {split}" if split else "")
+    return f"{setup.target.model_id.rsplit('/', 1)[-1]} · {setup.dtype} · {devices} · {engine}"
+
+
+def context_line(situation: Situation, batch: float) -> str:
+    """Return the load in one line."""
+    workload = situation.profile.workload
+    tasks = " + ".join(
+        task if len(workload.task) == 1 else f"{share:.0%} {task}" for task, share in workload.task
+    )
+    heat = " + ".join(
+        f"T {value:g}" if len(workload.temperature) == 1 else f"{share:.0%} at T {value:g}"
+        for value, share in workload.temperature
+    )
+    return f"at batch {batch:.3g} · {heat} · {tasks} · {situation.context_tokens:,.0f} tokens of context"
+
+
+def assumptions_of(
+    situation: Situation, ranked: Sequence[ArmPoint], model: CostModel | None
+) -> tuple[Assumption, ...]:
+    """Return what the result rests on: overrides and observations, priors, defaults."""
+    found: list[Assumption] = []
+    profile = situation.profile
+    for name, table in (
+        ("acceptance_rate", profile.overrides.acceptance_rate),
+        ("draft_cost_ratio", profile.overrides.draft_cost_ratio),
+    ):
+        for method, value in table:
+            found.append(
+                Assumption(
+                    what=name,
+                    value=f"{value:g}" + (f" for {method}" if method else ""),
+                    kind=AssumptionKind.OVERRIDE,
+                    source="overrides in the profile",
+                )
+            )
+    if profile.overrides.draft_cost_ratio:
+        found.append(
+            Assumption(
+                what="verification",
+                value="as cheap as a plain step, no overhead",
+                kind=AssumptionKind.OVERRIDE,
+                source="textbook formula (Leviathan et al. 2023)",
+            )
+        )
+    found += [
+        Assumption(
+            what="observed",
+            value=_row_text(row.method, row.num_speculative_tokens, row.batch),
+            kind=AssumptionKind.OBSERVED,
+            source=" ".join(filter(None, (row.source, row.date))) or "profile",
+        )
+        for row in profile.observed
+    ]
+    for point in ranked:
+        found += _acceptance_assumptions(point)
+    if model is not None and ranked:
+        best = ranked[0].own
+        found.append(
+            Assumption(
+                what="step cost",
+                value=(
+                    f"{situation.engine} on {model.setup.hardware.accelerator.name}: "
+                    f"± {1.2816 * float(best.ratio_log_sd.mean()):.0%} on ratios, "
+                    f"± {1.2816 * float(best.baseline_log_sd.mean()):.0%} on plain TPOT"
+                ),
+                kind=AssumptionKind.OBSERVED if model.observed else AssumptionKind.PRIOR,
+                source=_cost_source(model),
+            )
+        )
+    return (*found, *situation.assumptions)
+
+
+def _acceptance_assumptions(point: ArmPoint) -> list[Assumption]:
+    found = []
+    for task, temperature, share, belief in point.acceptance.parts:
+        if belief.origin == "override":
+            continue
+        observed = belief.origin == "posterior"
+        found.append(
+            Assumption(
+                what="acceptance",
+                value=(
+                    f"{point.arm.method} × {task} at T {temperature:g}"
+                    + (f" ({share:.0%})" if share < 1.0 else "")
+                ),
+                kind=AssumptionKind.OBSERVED if observed else AssumptionKind.PRIOR,
+                source=(
+                    ("prior updated by the observed rows; " if observed else "")
+                    + f"{belief.n_measurements} measurements from {belief.n_sources} sources "
+                    f"(specdec-tune catalog priors {point.arm.method})"
+                ),
+            )
+        )
+    return found
+
+
+def _cost_source(model: CostModel) -> str:
+    rows = len(model.observed)
+    updated = f", updated by {rows} observed row{'s' if rows > 1 else ''}" if rows else ""
+    return f"prior fitted on {len(model.prior.evidence)} published rows (docs/model.md){updated}"
+
+
+def _row_text(method: Method, count: int | None, batch: float | None) -> str:
+    parts = [str(method)]
+    if count:
+        parts.append(f"K {count}")
+    if batch is not None:
+        parts.append(f"batch {batch:g}")
+    return ", ".join(parts)
+
+
+def milliseconds_text(value_s: float) -> str:
+    """Return a time for a sentence: 9.5 ms."""
+    return f"{value_s / MILLI:.3g} ms"

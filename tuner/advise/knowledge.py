@@ -1,0 +1,25 @@
+"""The priors that a recommendation rests on; passed in, so that they can be refitted or replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tuner.records.acceptance_prior import AcceptancePrior
+from tuner.records.cost_prior import CostPrior
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Knowledge:
+    """What is known before anything was observed."""
+
+    acceptance: AcceptancePrior
+    cost: CostPrior
+
+
+@lru_cache(maxsize=1)
+def shipped_knowledge() -> Knowledge:
+    """Return the priors that ship with the program."""
+    from tuner.catalog.priors import load_acceptance_prior, load_cost_prior
+
+    return Knowledge(acceptance=load_acceptance_prior(), cost=load_cost_prior())

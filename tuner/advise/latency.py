@@ -1,0 +1,69 @@
+"""Latency beyond the mean time per token: prefill, dilution, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.advise.arms import Arm
+from tuner.advise.points import LOAD_GRID, Load
+from tuner.advise.situation import Situation
+from tuner.records.decision import LatencyCheck
+from tuner.units import MILLI
+
+FloatArray = NDArray[np.float64]
+
+
+def prefill_delta_s(situation: Situation, arm: Arm, load: Load) -> float:
+    """Return how much longer prefill takes because the drafter reads the prompt too.
+
+    The drafter's share is its parameters over the target's active ones (both passes are bound by
+    compute in prefill); lookups and built-in heads without a stated size add one layer's share.
+    """
+    setup = situation.setup
+    if setup is None or load.prefill_s == 0.0:
+        return 0.0
+    drafter = arm.plan.drafter
+    if drafter is None:
+        return 0.0
+    if drafter.params is not None:
+        share = drafter.params / setup.target.active_params
+    else:
+        share = (drafter.n_layers or 1) / setup.target.n_layers
+    return load.prefill_s * share
+
+
+def latency_check(
+    limit_ms: float | None, plain_s: FloatArray, best_s: FloatArray, max_batch: int | None
+) -> LatencyCheck | None:
+    """Return the largest batches that keep TPOT within a limit; inputs are over LOAD_GRID."""
+    if limit_ms is None or np.isnan(plain_s).any():
+        return None
+    limit_s = limit_ms * MILLI
+    cap = int(LOAD_GRID[-1]) if max_batch is None else max_batch
+    return LatencyCheck(
+        limit_s=limit_s,
+        plain_batch=min(_largest(plain_s, limit_s), cap),
+        best_batch=min(_largest(best_s, limit_s), cap),
+    )
+
+
+def _largest(tpot_s: FloatArray, limit_s: float) -> int:
+    """The last batch before TPOT first exceeds the limit, interpolated; 0 = none."""
+    over = np.flatnonzero(tpot_s > limit_s)
+    if over.size == 0:
+        return int(LOAD_GRID[-1])
+    first = int(over[0])
+    if first == 0:
+        return 0
+    low, high = tpot_s[first - 1], tpot_s[first]
+    share = (limit_s - low) / (high - low)
+    return int(LOAD_GRID[first - 1] + share * (LOAD_GRID[first] - LOAD_GRID[first - 1]))
+
+
+def dilution(load: Load, plain_s: float, spec_s: float, delta_s: float) -> float:
+    """Return end-to-end speedup of one request, prefill included."""
+    tokens = max(load.output_tokens - 1.0, 0.0)
+    plain = load.prefill_s + tokens * plain_s
+    spec = load.prefill_s + delta_s + tokens * spec_s
+    return plain / spec if spec > 0.0 else 1.0

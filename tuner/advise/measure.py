@@ -1,0 +1,58 @@
+"""What to measure next, and what it would settle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuner.advise.points import ArmPoint
+from tuner.advise.situation import Situation
+from tuner.records.config import Prediction
+from tuner.records.decision import NextMeasurement, State
+from tuner.records.interval import Z90
+from tuner.records.methods import Method
+
+#: Requests and minutes that a first measurement of acceptance takes (assumed: 200 requests give
+#: thousands of drafts, whose sampling error is below 2 %).
+REQUESTS = 200
+
+
+def next_measurement(
+    situation: Situation,
+    state: State,
+    ranked: Sequence[ArmPoint],
+    best: Prediction | None,
+) -> NextMeasurement | None:
+    """Return the one measurement that narrows the speedup most, or None when nothing can be."""
+    if not ranked or best is None or situation.setup is None:
+        return None
+    own = ranked[0].own
+    index = ranked[0].arm.lengths.index(best.config.num_speculative_tokens)
+    acceptance, cost = float(own.acceptance_log_sd[index]), float(own.ratio_log_sd[index])
+    if acceptance == 0.0 and cost == 0.0:
+        return None
+    if acceptance >= cost:
+        left = cost
+        what = (
+            f"acceptance of this drafter on your prompts: {REQUESTS} requests at "
+            f"K {best.config.num_speculative_tokens}"
+        )
+        row = (
+            f"{{method: {best.config.method}, num_speculative_tokens: "
+            f"{best.config.num_speculative_tokens}, acceptance_length: …}}"
+        )
+    else:
+        left = acceptance
+        what = "one minute of plain decoding and one of the configuration above, same prompts"
+        row = f"{{method: {Method.NONE}, batch: {best.batch:g}, output_tok_s: …}}"
+    spread = math.exp(Z90 * left)
+    narrowed = f"{best.speedup.mean / spread:.2f}–{best.speedup.mean * spread:.2f}"
+    why = (
+        f"it would narrow the speedup from {best.speedup.p10:.2f}–{best.speedup.p90:.2f} to about "
+        f"{narrowed}" + (" and decide" if state is State.MEASURE else "")
+    )
+    return NextMeasurement(
+        what=what,
+        why=f"{why}; add the result to observed: {row}",
+        command=f"specdec-tune recommend --bench-command {situation.profile.name}",
+    )

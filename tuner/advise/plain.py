@@ -1,0 +1,81 @@
+"""Plain decoding, the baseline of every comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.advise.points import LOAD_GRID, Load, settled_plain
+from tuner.advise.situation import Situation
+from tuner.cost.memory import memory_fit
+from tuner.cost.model import CostModel
+from tuner.records.cost import DraftPlan, MemoryFit
+from tuner.records.decision import Baseline
+from tuner.records.interval import Interval
+from tuner.records.methods import DraftKind, Method
+
+FloatArray = NDArray[np.float64]
+
+PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DraftKind.NONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainCurve:
+    """Plain step time over load, the baseline at the profile's load, and what fits."""
+
+    #: over LOAD_GRID; NaN where the target is unknown
+    baseline_s: FloatArray
+    baseline: Baseline
+    memory: MemoryFit | None
+
+    @property
+    def max_batch(self) -> int | None:
+        return self.memory.max_batch_plain if self.memory else None
+
+
+def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> PlainCurve:
+    """Return plain decoding over load and at the profile's own load."""
+    if model is None or situation.setup is None:
+        unknown = np.full(len(LOAD_GRID), np.nan)
+        batch = settled_plain(load, unknown) if load.batches else 1.0
+        baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
+        return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
+    curve = _plain_step(situation, model, LOAD_GRID)[0]
+    if load.batches is not None:
+        batches = np.array([value for value, _ in load.batches])
+        shares = np.array([share for _, share in load.batches])
+    else:
+        batches, shares = np.array([settled_plain(load, curve)]), np.ones(1)
+    step_s, spread = _plain_step(situation, model, batches)
+    rate = shares / step_s
+    tpot_s = 1.0 / float(rate.sum())
+    tokens_per_s = float((rate * batches).sum())
+    baseline = Baseline(
+        tpot_s=Interval.lognormal(tpot_s, float((rate * spread).sum() * tpot_s)),
+        output_tok_s=tokens_per_s,
+        batch=tokens_per_s * tpot_s,
+    )
+    workload = situation.profile.workload
+    memory = memory_fit(
+        situation.setup,
+        PLAIN_PLAN,
+        context_tokens=workload.prompt_tokens + workload.output_tokens,
+        batch=float(batches.max()),
+        verify_tokens=1,
+    )
+    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory)
+
+
+def _plain_step(
+    situation: Situation, model: CostModel, batch: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    times = model.step(
+        PLAIN_PLAN,
+        batch=batch,
+        draft_steps=np.zeros(len(batch), dtype=np.int64),
+        verify_tokens=np.ones(len(batch), dtype=np.int64),
+        context_tokens=situation.context_tokens,
+    )
+    return times.baseline_s, times.baseline_log_sd

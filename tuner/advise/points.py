@@ -1,0 +1,200 @@
+"""Every arm at the load that the profile describes, as predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.advise.acceptance import ArmAcceptance
+from tuner.advise.arms import Arm
+from tuner.advise.evaluate import Evaluated, evaluate
+from tuner.advise.situation import Situation
+from tuner.cost.model import CostModel
+from tuner.optimize.load import batch_for_concurrency, batch_for_rate
+from tuner.records.cost import MemoryFit
+
+FloatArray = NDArray[np.float64]
+
+#: Batches at which curves over load are computed: steps of a third, up to where engines' default
+#: limits of running sequences lie (vLLM 0.33.0: max_num_seqs 256 … 1024 by device).
+LOAD_GRID = np.array(
+    [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        8,
+        10,
+        12,
+        16,
+        20,
+        24,
+        32,
+        40,
+        48,
+        64,
+        80,
+        96,
+        128,
+        160,
+        192,
+        256,
+        320,
+        384,
+        512,
+    ],
+    dtype=np.float64,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArmPoint:
+    """One arm: its curve over load, and its numbers at the profile's own load."""
+
+    arm: Arm
+    acceptance: ArmAcceptance
+    #: shape (batches of LOAD_GRID, settings)
+    over_load: Evaluated
+    #: shape (draft lengths,): mixed over the profile's batches, or at the batch that it settles at
+    own: Evaluated
+    memory: MemoryFit | None
+    #: the arrival rate exceeds what it can serve
+    saturated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """The profile's load: batches with shares of decode time, or requests."""
+
+    batches: tuple[tuple[float, float], ...] | None
+    concurrency: float | None
+    request_rate: float | None
+    output_tokens: float
+    prefill_s: float
+
+
+def load_of(situation: Situation, model: CostModel | None) -> Load:
+    """Return the load in numbers; prefill counts prompt tokens that the prefix cache lacks."""
+    workload = situation.profile.workload
+    fresh = workload.prompt_tokens * (1.0 - workload.prefix_cache_hit)
+    return Load(
+        batches=workload.batch,
+        concurrency=workload.concurrency,
+        request_rate=workload.request_rate,
+        output_tokens=float(workload.output_tokens),
+        prefill_s=model.prefill_s(fresh) if model is not None else 0.0,
+    )
+
+
+def arm_point(
+    situation: Situation,
+    model: CostModel | None,
+    arm: Arm,
+    acceptance: ArmAcceptance,
+    load: Load,
+    memory: MemoryFit | None,
+) -> ArmPoint:
+    """Evaluate one arm over the load grid and at its own load."""
+    index = np.arange(len(arm.lengths))
+    grid = evaluate(
+        situation, model, arm, acceptance, batch=LOAD_GRID[:, None], index=index[None, :]
+    )
+    saturated = False
+    if load.batches is not None:
+        batches = np.array([value for value, _share in load.batches])
+        shares = np.array([share for _value, share in load.batches])
+        at = evaluate(
+            situation, model, arm, acceptance, batch=batches[:, None], index=index[None, :]
+        )
+        own = mix_batches(at, shares)
+    else:
+        settled, saturated = _settle(load, grid.tpot_s)
+        own = evaluate(situation, model, arm, acceptance, batch=settled, index=index)
+    return ArmPoint(
+        arm=arm,
+        acceptance=acceptance,
+        over_load=grid,
+        own=own,
+        memory=memory,
+        saturated=saturated,
+    )
+
+
+def settled_plain(load: Load, baseline_s: FloatArray) -> float:
+    """Return the batch at which plain decoding settles; ``baseline_s`` is over LOAD_GRID."""
+    if load.batches is not None:
+        return sum(value * share for value, share in load.batches)
+    return float(_settle(load, baseline_s[:, None])[0][0])
+
+
+def _settle(load: Load, tpot_s: FloatArray) -> tuple[FloatArray, bool]:
+    """The batch that each column of ``tpot_s`` (over LOAD_GRID) settles at."""
+    found, saturated = [], False
+    for column in tpot_s.T:
+        if load.concurrency is not None:
+            batch: float | None = batch_for_concurrency(
+                load.concurrency,
+                LOAD_GRID,
+                column,
+                output_tokens=load.output_tokens,
+                prefill_s=load.prefill_s,
+            )
+        else:
+            batch = batch_for_rate(
+                load.request_rate or 0.0, LOAD_GRID, column, output_tokens=load.output_tokens
+            )
+        if batch is None:
+            saturated, batch = True, float(LOAD_GRID[-1])
+        found.append(batch)
+    return np.array(found), saturated
+
+
+def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:
+    """Merge the first axis (batches) by shares of decode time.
+
+    Time shares add rates: 1/TPOT = Σ share / TPOT_b, plain and speculative alike. The effective
+    step ratio is the one that keeps speedup = τ ÷ ratio, and its parts keep their proportions.
+    """
+    if len(shares) == 1:
+        return replace(at, **{name: getattr(at, name)[0] for name in _ARRAYS}, index=at.index[0])
+    base = np.where(np.isnan(at.baseline_s), 1.0, at.baseline_s)
+    plain_rate = shares[:, None] / base
+    baseline = 1.0 / plain_rate.sum(axis=0)
+    weight = plain_rate / plain_rate.sum(axis=0) / at.step_ratio
+    ratio = 1.0 / weight.sum(axis=0)
+    weight = weight * ratio
+    scaled = {
+        name: ratio * (weight * getattr(at, name) / at.step_ratio).sum(axis=0)
+        for name in ("draft", "verify", "overhead", "draft_pass")
+    }
+    tpot = base / (at.acceptance_length / at.step_ratio)
+    tokens = (shares[:, None] * at.batch / tpot).sum(axis=0)
+    return replace(
+        at,
+        **scaled,
+        index=at.index[0],
+        batch=tokens * baseline * ratio / at.acceptance_length[0],
+        acceptance_length=at.acceptance_length[0],
+        acceptance_log_sd=at.acceptance_log_sd[0],
+        baseline_s=np.where(np.isnan(at.baseline_s[0]), np.nan, baseline),
+        baseline_log_sd=(weight * at.baseline_log_sd).sum(axis=0),
+        ratio_log_sd=(weight * at.ratio_log_sd).sum(axis=0),
+    )
+
+
+_ARRAYS = (
+    "batch",
+    "acceptance_length",
+    "acceptance_log_sd",
+    "baseline_s",
+    "baseline_log_sd",
+    "draft",
+    "verify",
+    "overhead",
+    "draft_pass",
+    "ratio_log_sd",
+)

@@ -1,0 +1,149 @@
+"""Numbers for configurations that the user names; no choice is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.arms import Arm, build_arms
+from tuner.advise.evaluate import cost_model
+from tuner.advise.explain import assumptions_of, context_line, title_of
+from tuner.advise.feasible import memory_of
+from tuner.advise.knowledge import Knowledge, shipped_knowledge
+from tuner.advise.notes import warnings_of
+from tuner.advise.plain import plain_curve
+from tuner.advise.points import ArmPoint, arm_point, load_of
+from tuner.advise.predictions import plain_prediction, prediction
+from tuner.advise.resolve import resolve
+from tuner.errors import MissingDataError, Where
+from tuner.records.config import Prediction, TreeSetting
+from tuner.records.decision import Baseline
+from tuner.records.methods import Method
+from tuner.records.sources import Assumption, Warning_
+from tuner.records.workload import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What to predict; an empty part means "as the profile" (all methods, K 1–8)."""
+
+    methods: tuple[Method, ...] = ()
+    num_speculative_tokens: tuple[int, ...] = ()
+    trees: tuple[TreeSetting, ...] = ()
+    batches: tuple[float, ...] = ()
+    temperatures: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Predictions for one profile, in the order asked."""
+
+    profile: str
+    title: str
+    context_line: str
+    baseline: Baseline
+    configs: tuple[Prediction, ...]
+    warnings: tuple[Warning_, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def predict(profile: Profile, question: Question, knowledge: Knowledge | None = None) -> Answer:
+    """Return the prediction of every named configuration at every named batch and temperature.
+
+    Raises
+    ------
+    MissingDataError
+        A named method that this engine does not serve, or that has no drafter for the target.
+    """
+    known = knowledge or shipped_knowledge()
+    answers = [_at_point(point, question, known) for point in _points(profile, question)]
+    first = answers[0]
+    return replace(first, configs=tuple(config for answer in answers for config in answer.configs))
+
+
+def _points(profile: Profile, question: Question) -> Iterator[Profile]:
+    """The profile at every batch and temperature asked for."""
+    workload = profile.workload
+    for batch in question.batches or (None,):
+        for temperature in question.temperatures or (None,):
+            changed = workload
+            if batch is not None:
+                changed = replace(
+                    changed, batch=((batch, 1.0),), concurrency=None, request_rate=None
+                )
+            if temperature is not None:
+                changed = replace(changed, temperature=((temperature, 1.0),))
+            yield replace(profile, workload=changed)
+
+
+def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
+    situation = resolve(_with_limits(profile, question))
+    arms, left_out = build_arms(situation)
+    arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
+    _require_methods(profile, question, arms, left_out)
+    believed = [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
+    model = cost_model(situation, known, believed)
+    load = load_of(situation, model)
+    plain = plain_curve(situation, model, load)
+    points: list[ArmPoint] = [
+        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, plain))
+        for arm, acceptance in believed
+    ]
+    configs = [
+        prediction(situation, load, point, index)
+        for point in points
+        for index in range(len(point.arm.lengths))
+    ]
+    wants_plain = not question.methods or Method.NONE in question.methods
+    if wants_plain:
+        configs.insert(0, plain_prediction(situation, load, plain.baseline, plain.max_batch))
+    return Answer(
+        profile=profile.name,
+        title=title_of(situation),
+        context_line=context_line(situation, plain.baseline.batch),
+        baseline=plain.baseline,
+        configs=tuple(configs),
+        warnings=warnings_of(situation, points, configs[-1] if points else None, load, left_out),
+        assumptions=assumptions_of(situation, points[:1], model),
+    )
+
+
+def _with_limits(profile: Profile, question: Question) -> Profile:
+    limits = profile.candidates
+    methods = tuple(method for method in question.methods if method is not Method.NONE)
+    return replace(
+        profile,
+        candidates=replace(
+            limits,
+            methods=(methods or limits.methods) if question.methods else limits.methods,
+            num_speculative_tokens=question.num_speculative_tokens or limits.num_speculative_tokens,
+        ),
+    )
+
+
+def _as_asked(arm: Arm, question: Question) -> Iterator[Arm]:
+    """The arm with the chains and trees that were named; its own where nothing was."""
+    if not question.trees or question.num_speculative_tokens:
+        if not arm.trees:
+            yield arm
+    if question.trees and arm.plan.drafter is not None:
+        lengths = tuple(tree.draft_tokens - 1 for tree in question.trees)
+        yield replace(arm, lengths=lengths, trees=question.trees)
+    elif arm.trees and not question.num_speculative_tokens:
+        yield arm
+
+
+def _require_methods(
+    profile: Profile, question: Question, arms: tuple[Arm, ...], left_out: tuple[Warning_, ...]
+) -> None:
+    present = {arm.method for arm in arms} | {Method.NONE}
+    missing = [method for method in question.methods if method not in present]
+    if missing:
+        why = "; ".join(warning.message for warning in left_out)
+        raise MissingDataError(
+            f"{missing[0]}: no drafter of this method is known for the target"
+            + (f" ({why})" if why else "")
+            + ". Name one under drafter in the profile, or give overrides.",
+            where=Where(file=profile.path, key="target"),
+        )

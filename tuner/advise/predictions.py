@@ -1,0 +1,128 @@
+"""Evaluated arrays → the records that are shown: one prediction for one configuration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tuner.advise.latency import prefill_delta_s
+from tuner.advise.points import ArmPoint, Load
+from tuner.advise.situation import Situation
+from tuner.records.config import CostParts, Prediction, SpecConfig
+from tuner.records.decision import Baseline
+from tuner.records.interval import Interval
+from tuner.records.methods import DraftKind, Method, VerifyRule
+from tuner.units import SECONDS_PER_HOUR
+
+_PASSLESS = (DraftKind.NONE, DraftKind.LOOKUP)
+
+
+def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) -> Prediction:
+    """Return configuration ``index`` of an arm at the profile's own load."""
+    own = point.own
+    count = point.arm.lengths[index]
+    trees = point.arm.trees
+    deepest = trees[index].num_steps if trees else count
+    tau = float(own.acceptance_length[index])
+    speedup = float(own.speedup[index])
+    spread = float(own.speedup_log_sd[index])
+    baseline_s = float(own.baseline_s[index])
+    batch = float(own.batch[index])
+    known = not np.isnan(baseline_s)
+    tpot_s = baseline_s / speedup
+    step_s = float(own.step_ratio[index]) * baseline_s
+    # Errors of the plain step and of the speedup are independent.
+    tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
+    delta_s = prefill_delta_s(situation, point.arm, load) if known else None
+    tokens_per_s = batch / tpot_s if known else None
+    return Prediction(
+        config=SpecConfig(
+            method=point.arm.method,
+            drafter=point.arm.plan.drafter,
+            num_speculative_tokens=count,
+            tree=trees[index] if trees else None,
+            verify_rule=point.acceptance.rule,
+        ),
+        batch=batch,
+        temperature=mean_temperature(situation),
+        acceptance_length=Interval.lognormal(
+            tau, float(own.acceptance_log_sd[index]), lower=1.0, upper=deepest + 1.0
+        ),
+        acceptance_per_position=point.acceptance.per_position(index),
+        draft_cost_ratio=(
+            None if point.arm.plan.kind in _PASSLESS else float(own.draft_pass[index])
+        ),
+        verify_cost_ratio=float(own.verify[index]),
+        step_cost_ratio=float(own.step_ratio[index]),
+        step_cost_parts=CostParts(
+            draft=float(own.draft[index]),
+            verify=float(own.verify[index]),
+            overhead=float(own.overhead[index]),
+        ),
+        tpot_s=Interval.lognormal(tpot_s, tpot_spread) if known else None,
+        speedup=Interval.lognormal(speedup, spread),
+        output_tok_s=tokens_per_s,
+        chunk_gap_s=step_s if known else None,
+        ttft_delta_s=delta_s,
+        e2e_s=_e2e_s(load, tpot_s, delta_s) if known else None,
+        usd_per_million_tokens=_usd(situation, tokens_per_s),
+        fits_memory=point.memory.fits if point.memory else None,
+        max_batch=point.memory.max_batch if point.memory else None,
+        acceptance_source=point.acceptance.origin,
+        evidence=_evidence(point),
+        notes=tuple(
+            dict.fromkeys(note for *_, belief in point.acceptance.parts for note in belief.notes)
+        )
+        + own.notes,
+        speedup_log_sd=spread,
+    )
+
+
+def plain_prediction(
+    situation: Situation, load: Load, baseline: Baseline, max_batch: int | None
+) -> Prediction:
+    """Return plain decoding as a configuration among the others."""
+    tpot_s = baseline.tpot_s.mean if baseline.tpot_s else None
+    return Prediction(
+        config=SpecConfig(method=Method.NONE, verify_rule=VerifyRule.GREEDY),
+        batch=baseline.batch,
+        temperature=mean_temperature(situation),
+        acceptance_length=Interval.exact(1.0),
+        acceptance_per_position=(),
+        draft_cost_ratio=None,
+        verify_cost_ratio=1.0,
+        step_cost_ratio=1.0,
+        step_cost_parts=CostParts(draft=0.0, verify=1.0, overhead=0.0),
+        tpot_s=baseline.tpot_s,
+        speedup=Interval.exact(1.0),
+        output_tok_s=baseline.output_tok_s,
+        chunk_gap_s=tpot_s,
+        ttft_delta_s=0.0 if tpot_s is not None else None,
+        e2e_s=_e2e_s(load, tpot_s, 0.0) if tpot_s is not None else None,
+        usd_per_million_tokens=_usd(situation, baseline.output_tok_s),
+        fits_memory=None if max_batch is None else baseline.batch <= max_batch,
+        max_batch=max_batch,
+        acceptance_source="exact",
+    )
+
+
+def mean_temperature(situation: Situation) -> float:
+    """Return the mean temperature over output tokens."""
+    return sum(value * share for value, share in situation.profile.workload.temperature)
+
+
+def _e2e_s(load: Load, tpot_s: float, delta_s: float | None) -> float:
+    """Prefill, then every output token after the first; queueing is not included."""
+    return load.prefill_s + (delta_s or 0.0) + max(load.output_tokens - 1.0, 0.0) * tpot_s
+
+
+def _usd(situation: Situation, tokens_per_s: float | None) -> float | None:
+    price = situation.profile.gpu_hour_usd
+    if price is None or tokens_per_s is None or situation.setup is None:
+        return None
+    per_s = price * situation.setup.hardware.count / SECONDS_PER_HOUR
+    return per_s / tokens_per_s * 1e6
+
+
+def _evidence(point: ArmPoint) -> tuple[str, ...]:
+    found = (item for *_, belief in point.acceptance.parts for item in belief.evidence)
+    return tuple(dict.fromkeys((*found, *point.own.evidence)))

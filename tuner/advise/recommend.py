@@ -1,0 +1,160 @@
+"""The main path: a profile in, a recommendation out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.arms import build_arms
+from tuner.advise.commands import commands_of
+from tuner.advise.evaluate import cost_model
+from tuner.advise.explain import assumptions_of, context_line, decision_of, flatness_of, title_of
+from tuner.advise.feasible import memory_of, require_plain_fits
+from tuner.advise.knowledge import Knowledge, shipped_knowledge
+from tuner.advise.latency import latency_check
+from tuner.advise.measure import next_measurement
+from tuner.advise.notes import warnings_of
+from tuner.advise.plain import PlainCurve, plain_curve
+from tuner.advise.points import ArmPoint, Load, arm_point, load_of
+from tuner.advise.predictions import plain_prediction, prediction
+from tuner.advise.resolve import resolve
+from tuner.advise.schedule import build_schedule
+from tuner.advise.situation import Situation
+from tuner.cost.model import CostModel
+from tuner.optimize.choice import shortest_within
+from tuner.records.config import Prediction
+from tuner.records.decision import Recommendation
+from tuner.records.methods import Objective
+from tuner.records.sources import Warning_
+from tuner.records.workload import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """Everything computed about a profile before anything is chosen."""
+
+    situation: Situation
+    model: CostModel | None
+    load: Load
+    plain: PlainCurve
+    points: tuple[ArmPoint, ...]
+    left_out: tuple[Warning_, ...]
+
+
+def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommendation:
+    """Return what to run for a profile, how much it helps, and what that rests on.
+
+    Raises
+    ------
+    MissingDataError
+        A name or version that is not known.
+    InfeasibleError
+        The target alone does not fit.
+    """
+    known = knowledge or shipped_knowledge()
+    found = evaluate_profile(profile, known)
+    ranked, configs = rank(found)
+    schedule = build_schedule(found.situation, known, ranked)
+    best = configs[0] if configs else None
+    decision = decision_of(found.situation, best)
+    plain = plain_prediction(
+        found.situation, found.load, found.plain.baseline, found.plain.max_batch
+    )
+    best_curve = found.plain.baseline_s
+    if ranked:
+        best_curve = ranked[0].over_load.tpot_s.min(axis=1)
+    commands = commands_of(found.situation, decision.state, best, schedule, found.plain)
+    return Recommendation(
+        profile=profile.name,
+        title=title_of(found.situation),
+        context_line=context_line(found.situation, found.plain.baseline.batch),
+        decision=decision,
+        baseline=found.plain.baseline,
+        configs=_insert_plain(configs, plain, profile.objective),
+        schedule=schedule,
+        commands=commands.launch,
+        baseline_command=commands.baseline,
+        bench_command=commands.bench,
+        warnings=warnings_of(found.situation, found.points, best, found.load, found.left_out),
+        assumptions=assumptions_of(found.situation, ranked[:1], found.model),
+        next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
+        latency_check=latency_check(
+            profile.latency_target.tpot_ms,
+            found.plain.baseline_s,
+            best_curve,
+            found.plain.max_batch,
+        ),
+        flatness=flatness_of(ranked[:1], best),
+    )
+
+
+def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
+    """Resolve a profile and evaluate every arm over all draft lengths and loads."""
+    situation = resolve(profile)
+    arms, left_out = build_arms(situation)
+    believed = [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
+    model = cost_model(situation, knowledge, believed)
+    load = load_of(situation, model)
+    plain = plain_curve(situation, model, load)
+    require_plain_fits(situation, plain)
+    points = tuple(
+        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, plain))
+        for arm, acceptance in believed
+    )
+    return Evaluation(
+        situation=situation,
+        model=model,
+        load=load,
+        plain=plain,
+        points=points,
+        left_out=left_out,
+    )
+
+
+def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...]]:
+    """Return arms best first, and their configurations best first (smaller K in a tie)."""
+    objective = found.situation.profile.objective
+    chosen = []
+    for point in found.points:
+        speed = _merit(point, objective)
+        index = shortest_within(speed)
+        fits = point.memory is None or point.memory.fits
+        chosen.append((fits, float(speed[index]), index, point))
+    chosen.sort(key=lambda item: (not item[0], -item[1]))
+    configs = []
+    for position, (_fits, _speed, index, point) in enumerate(chosen):
+        # The best arm also shows its next shorter draft, so that a reader sees how flat it is.
+        shown = [index, index - 1] if position == 0 and index > 0 else [index]
+        configs += [prediction(found.situation, found.load, point, item) for item in shown]
+    configs.sort(key=lambda item: (item.fits_memory is False, sort_key(item, objective)))
+    return tuple(point for *_, point in chosen), tuple(configs)
+
+
+def _merit(
+    point: ArmPoint, objective: Objective
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """What an arm's draft lengths are compared by: speed, or tokens a second of the whole server."""
+    own = point.own
+    if np.isnan(own.baseline_s).any():
+        return own.speedup
+    speed = 1.0 / own.tpot_s
+    return speed if objective is Objective.LATENCY else own.batch * speed
+
+
+def sort_key(item: Prediction, objective: Objective) -> float:
+    """Return the number by which configurations are ordered, least first."""
+    if item.tpot_s is None or item.output_tok_s is None:
+        return -item.speedup.mean
+    return item.tpot_s.mean if objective is Objective.LATENCY else -item.output_tok_s
+
+
+def _insert_plain(
+    configs: Sequence[Prediction], plain: Prediction, objective: Objective
+) -> tuple[Prediction, ...]:
+    """Plain decoding takes its place in the order, not the last one by rule."""
+    items = [*configs, plain]
+    items.sort(key=lambda item: (item.fits_memory is False, sort_key(item, objective)))
+    return tuple(items)

@@ -1,0 +1,43 @@
+"""Draft trees as settings of an arm: what SGLang can be asked for, and what it is expected to accept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.records.config import TreeSetting
+
+FloatArray = NDArray[np.float64]
+
+#: SGLang's own defaults and the settings that its benchmark script and users measure, smallest
+#: first: scripts/playground/bench_speculative.py, server defaults 5/4/8, the 8/8/64 recipe of
+#: sgl-project/sglang#4716.
+SETTINGS = (
+    TreeSetting(num_steps=3, topk=2, draft_tokens=4),
+    TreeSetting(num_steps=3, topk=4, draft_tokens=8),
+    TreeSetting(num_steps=5, topk=4, draft_tokens=8),
+    TreeSetting(num_steps=5, topk=4, draft_tokens=16),
+    TreeSetting(num_steps=6, topk=4, draft_tokens=16),
+    TreeSetting(num_steps=5, topk=8, draft_tokens=32),
+    TreeSetting(num_steps=8, topk=8, draft_tokens=64),
+)
+
+
+def tree_curves(trees: Sequence[TreeSetting], conditional: FloatArray) -> FloatArray:
+    """Return τ of each tree when cut off after depth 0, 1, …; shape (trees, deepest + 1).
+
+    ``conditional`` is the chain's acceptance by position, which becomes acceptance by rank and
+    depth (``tuner.trees.ranks``).
+    """
+    from tuner.trees.dynamic import setting_survival
+    from tuner.trees.ranks import rank_acceptance
+
+    deepest = max(tree.num_steps for tree in trees)
+    curves = np.ones((len(trees), deepest + 1))
+    for row, tree in zip(curves, trees, strict=True):
+        ranks = rank_acceptance(conditional[: tree.num_steps], tree.topk)
+        survival = setting_survival(tree, ranks)
+        row[1:] = 1.0 + np.cumsum(np.pad(survival, (0, deepest - len(survival))))
+    return curves

@@ -1,0 +1,69 @@
+"""``specdec-tune recommend``: the main job."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tuner.cli.options import EngineName, EngineVersion, PlotFile, ProfilePaths, SetValues
+from tuner.cli.output import current_output
+
+
+def recommend(
+    profiles: ProfilePaths,
+    engine: EngineName = None,
+    engine_version: EngineVersion = None,
+    top: Annotated[
+        int, typer.Option("--top", min=1, metavar="N", help="Rows of the table of candidates.")
+    ] = 6,
+    set_: SetValues = None,
+    emit: Annotated[
+        str,
+        typer.Option("--emit", help="Only the command: shell, argv, json or yaml."),
+    ] = "",
+    fail_if: Annotated[
+        str,
+        typer.Option("--fail-if", metavar="EXPR", help="Exit with 1 when it holds: 'speedup<1.1'."),
+    ] = "",
+    baseline_command: Annotated[
+        bool, typer.Option("--baseline-command", help="Print the command of plain decoding.")
+    ] = False,
+    bench_command: Annotated[
+        bool, typer.Option("--bench-command", help="Print the command that measures a server.")
+    ] = False,
+    plot: PlotFile = None,
+) -> None:
+    """Decide for each profile: what to run, why, and the command to paste."""
+    from tuner.advise.gates import parse_gate
+    from tuner.advise.recommend import recommend as decide
+    from tuner.cli.emitting import only_commands
+    from tuner.profile import read_profile
+
+    output = current_output()
+    gate = parse_gate(fail_if) if fail_if else None
+    changes = [*(set_ or ())]
+    if engine is not None:
+        changes.append(f"engine.name={engine}")
+    if engine_version is not None:
+        changes.append(f'engine.version="{engine_version}"')
+    found = [decide(read_profile(name, sets=changes)) for name in profiles]
+    if emit or baseline_command or bench_command:
+        only_commands(output, found, emit, baseline=baseline_command, bench=bench_command)
+    elif output.json:
+        from tuner.report.export import recommendation_document
+
+        output.emit_json(recommendation_document(found))
+    else:
+        from tuner.report.recommendation import recommendation_screen, summary_table
+
+        if len(found) > 1:
+            output.show(summary_table(found))
+        for item in found:
+            recommendation_screen(output, item, top=top)
+    if plot is not None:
+        from tuner.report.recommendation_figure import draw
+
+        draw(found, plot)
+    if gate is not None:
+        gate.check(found)

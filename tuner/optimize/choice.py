@@ -1,0 +1,86 @@
+"""Choosing among predicted speeds: ties, decisions, and rows of a schedule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.records.decision import State
+
+FloatArray = NDArray[np.float64]
+
+#: Predicted speeds this close are a tie, which goes to the shorter draft. Half a percent is below
+#: what repeated measurements of one setting differ by (docs/accuracy.md).
+TIE_TOLERANCE = 0.005
+#: One row of a schedule may stand for another setting that is at most this much faster (assumed:
+#: about the repeat noise of a good measurement; it keeps schedules short).
+ROW_TOLERANCE = 0.02
+
+#: Speculation is switched on when it is believed to pay with at least this probability …
+ON_CONFIDENCE = 0.8
+#: … and left off below this one: plain decoding is what runs today, so doubt favours it (assumed).
+OFF_CONFIDENCE = 0.4
+
+
+def shortest_within(speed: FloatArray, tolerance: float = TIE_TOLERANCE) -> int:
+    """Return the first index whose speed is within ``tolerance`` of the best (lengths ascending)."""
+    best = speed.max()
+    return int(np.flatnonzero(speed >= best * (1.0 - tolerance))[0])
+
+
+def probability_above_one(speedup: float, log_sd: float) -> float:
+    """Return the belief that the true speedup exceeds 1, for a log-normal belief."""
+    if log_sd <= 0.0:
+        return 1.0 if speedup > 1.0 else 0.0
+    return 0.5 * (1.0 + math.erf(math.log(speedup) / (log_sd * math.sqrt(2.0))))
+
+
+def decide(speedup: float, log_sd: float) -> State:
+    """Return on, off or measure for the best configuration's belief."""
+    pays = probability_above_one(speedup, log_sd)
+    if pays >= ON_CONFIDENCE:
+        return State.ON
+    return State.OFF if pays < OFF_CONFIDENCE else State.MEASURE
+
+
+def segments(
+    speed: FloatArray, *, tolerance: float = ROW_TOLERANCE, prefer: Sequence[int] | None = None
+) -> list[tuple[int, int, int]]:
+    """Cover the columns of ``speed`` with few rows that share one setting each.
+
+    Parameters
+    ----------
+    speed
+        Shape (settings, points): speed of each setting at each point of the axis (batch,
+        temperature). Settings are in order of preference, the cheapest first.
+    tolerance
+        A setting may stand for a point when it is within this share of the best there.
+    prefer
+        Order in which settings are tried; default: as given.
+
+    Returns
+    -------
+    (first point, last point, setting), first to last, without gaps.
+
+    Notes
+    -----
+    Taking each row as long as some setting serves all of it gives the fewest rows (intervals on a
+    line: the greedy choice is optimal).
+    """
+    order = list(range(speed.shape[0])) if prefer is None else list(prefer)
+    good = speed >= speed.max(axis=0) * (1.0 - tolerance)
+    rows: list[tuple[int, int, int]] = []
+    start, points = 0, speed.shape[1]
+    while start < points:
+        alive = good[:, start]
+        end = start
+        while end + 1 < points and (alive & good[:, end + 1]).any():
+            end += 1
+            alive = alive & good[:, end]
+        chosen = next(setting for setting in order if alive[setting])
+        rows.append((start, end, chosen))
+        start = end + 1
+    return rows
