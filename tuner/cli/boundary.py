@@ -41,7 +41,7 @@ def contain(action: Callable[[], int], argv: list[str]) -> int:
 
 def report(error: TunerError, argv: list[str]) -> int:
     """Print an expected failure and return its exit code."""
-    problems = None
+    problems: list[dict[str, object]] | None = None
     if isinstance(error, ProfileError):
         problems = [
             {"message": problem.message, "where": _place(problem.where)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -64,12 +65,20 @@ class LazyGroup(TyperGroup):
             raise InputError(f"there is no command {name!r}. {hint}")
         return super().resolve_command(ctx, args)
 
-    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run inside the error boundary, so that a process and a test see the same exit code."""
         argv = list(sys.argv[1:] if args is None else args)
         start_output()
         code = contain(lambda: self.run(argv), argv)
-        if extra.get("standalone_mode", True):
+        if standalone_mode:
             sys.exit(code)
         return code
 

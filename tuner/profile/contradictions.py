@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuner.profile.kinds import INVALID, Problems
-from tuner.profile.nodes import Node
+from tuner.profile.nodes import Kind, Node
 from tuner.profile.observed import check_row
 from tuner.profile.words import OWN_DRAFTER_METHODS
 from tuner.records.methods import Engine
@@ -20,7 +20,7 @@ NUMBERS = ("memory_gb", "bandwidth_tb_s", "bf16_tflops")
 def check_all(values: Values, root: Node, problems: Problems) -> None:
     """Note every contradiction; values that are already wrong are left out of the comparison."""
     check_target(values, root, problems)
-    check_hardware(section(values, "hardware"), root, problems)
+    check_hardware(values, root, problems)
     check_layout(values, root, problems)
     check_workload(section(values, "workload"), root, problems)
     check_drafter(values, root, problems)
@@ -85,8 +85,9 @@ def check_target(values: Values, root: Node, problems: Problems) -> None:
         )
 
 
-def check_hardware(hardware: Values, root: Node, problems: Problems) -> None:
+def check_hardware(values: Values, root: Node, problems: Problems) -> None:
     """A device has a name or numbers."""
+    hardware = section(values, "hardware")
     if not hardware:
         return
     numbers = [name for name in NUMBERS if name in hardware]
@@ -97,7 +98,7 @@ def check_hardware(hardware: Values, root: Node, problems: Problems) -> None:
         )
     elif "gpu" not in hardware:
         missing = [name for name in NUMBERS[:2] if name not in hardware]
-        if missing and _is_clean(root, "hardware", hardware):
+        if missing and _are_valid(values, "hardware", *NUMBERS):
             problems.note(
                 place(root, "hardware"),
                 "hardware",
@@ -109,12 +110,12 @@ def check_layout(values: Values, root: Node, problems: Problems) -> None:
     """The axes of the layout multiply to the devices."""
     layout = section(values, "parallel")
     hardware = section(values, "hardware")
-    if not layout or not _is_clean(root, "parallel", layout):
+    if not layout or not _are_valid(values, "parallel"):
         return
     tensor = layout.get("tensor")
     other = layout.get("pipeline", 1) * layout.get("data", 1)
     node = place(root, "parallel")
-    if hardware and _is_clean(root, "hardware", hardware):
+    if hardware and _are_valid(values, "hardware", "count"):
         count = hardware.get("count", 1)
         if tensor is not None and tensor * other != count:
             problems.note(
@@ -140,7 +141,8 @@ def check_layout(values: Values, root: Node, problems: Problems) -> None:
 
 def check_workload(workload: Values, root: Node, problems: Problems) -> None:
     """One statement of the load, and one min_p."""
-    given = [name for name in LOADS if name in workload]
+    stated = place(root, "workload").entries
+    given = [name for name in LOADS if name in stated and stated[name][1].kind is not Kind.NULL]
     if len(given) > 1:
         key = f"workload.{given[1]}"
         problems.note(
@@ -177,8 +179,9 @@ def check_drafter(values: Values, root: Node, problems: Problems) -> None:
         )
 
 
-def _is_clean(root: Node, name: str, values: Values) -> bool:
-    """Whether every given key of a section was read without a problem."""
-    node = place(root, name)
-    given = [key for key, (_, value) in node.entries.items() if value.kind != "nothing"]
-    return all(key in values for key in given)
+def _are_valid(values: Values, name: str, *keys: str) -> bool:
+    """Whether none of these keys of a section (or none at all) was refused."""
+    inner = values.get(name)
+    if not isinstance(inner, dict):
+        return False
+    return all(value is not INVALID for key, value in inner.items() if key in keys or not keys)

@@ -108,7 +108,7 @@ class Flag:
 class Text:
     """Text that is not blank; ``pattern`` narrows it and ``says`` describes the pattern."""
 
-    says: str = "text"
+    says: str = "a text"
     pattern: str | None = None
     max_length: int = 1000
 

@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import cast
 
 import yaml
 
@@ -122,7 +123,7 @@ class _Walker:
                 for position, item in enumerate(node.value)
             ]
             return Node(Kind.SEQUENCE, line, self.file, items=items)
-        return scalar(node, line, self.file)
+        return _scalar(cast("yaml.ScalarNode", node), line, self.file)
 
     def mapping(self, node: yaml.MappingNode, path: str, depth: int, line: int) -> Node:
         result = Node(Kind.MAPPING, line, self.file)
@@ -154,7 +155,7 @@ _KNOWN_TAGS = frozenset(
 )
 
 
-def scalar(node: yaml.ScalarNode, line: int | None, file: str | None) -> Node:
+def _scalar(node: yaml.ScalarNode, line: int | None, file: str | None) -> Node:
     """Return a scalar as YAML resolved it; numbers only in plain decimal notation."""
     text = node.value
     tag = node.tag[len(_PREFIX) :]

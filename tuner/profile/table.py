@@ -210,7 +210,7 @@ OBSERVED_ROW = _section(
 
 PROFILE = _section(
     "a mapping",
-    name=_optional(Text("text", max_length=200), "What to call it.", "the file's name"),
+    name=_optional(Text(max_length=200), "What to call it.", "the file's name"),
     target=_optional(
         NameOr(MODEL_NAME, TARGET),
         "The model to speed up. Needed, unless overrides has both α and c.",
