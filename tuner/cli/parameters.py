@@ -12,20 +12,31 @@ from enum import Enum
 from functools import partial
 from typing import Any, get_args, get_origin
 
+from typer.core import TyperCommand
+
 from tuner.errors import InputError
 from tuner.nearest import nearest
 
 
-def read_without_pydantic(parameters: list[Any]) -> None:
-    """Replace the conversion of every parameter whose type is simple."""
+class QuickCommand(TyperCommand):
+    """A command whose parameters, the help option included, are read without pydantic."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, prepared."""
+        return read_without_pydantic(super().get_params(ctx))
+
+
+def read_without_pydantic(parameters: Any) -> Any:
+    """Replace the conversion of every parameter whose type is simple; return them."""
     for parameter in parameters:
         descriptor = getattr(parameter, "type_descriptor", None)
         if descriptor is None:  # a Typer without pydantic
             continue
         annotation = descriptor.annotation
         kind = get_args(annotation)[0] if get_origin(annotation) is list else annotation
-        if kind in (str, int, float) or (isinstance(kind, type) and issubclass(kind, Enum)):
+        if kind in (bool, str, int, float) or (isinstance(kind, type) and issubclass(kind, Enum)):
             parameter.process_value = partial(_process, parameter, kind)
+    return parameters
 
 
 def _process(parameter: Any, kind: type, ctx: Any, value: Any) -> Any:

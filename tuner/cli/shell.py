@@ -16,7 +16,7 @@ from tuner.cli.boundary import SCHEMA_VERSION, contain, usage_error
 from tuner.cli.commands import COMMANDS
 from tuner.cli.options import common
 from tuner.cli.output import current_output, start_output
-from tuner.cli.parameters import read_without_pydantic
+from tuner.cli.parameters import QuickCommand, read_without_pydantic
 from tuner.errors import InputError
 from tuner.nearest import nearest
 
@@ -38,6 +38,10 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.params += _common_parameters()
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, prepared."""
+        return read_without_pydantic(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands in the table's order."""
@@ -128,10 +132,9 @@ def _load(name: str) -> Any:
     """Build the command from the function of the same name in ``tuner.cli.<name>``."""
     function = getattr(import_module(f"tuner.cli.{name}"), name)
     holder = typer.Typer(**PLAIN)
-    holder.command(name, context_settings=CONTEXT, short_help=COMMANDS[name])(function)
+    holder.command(name, cls=QuickCommand, context_settings=CONTEXT, short_help=COMMANDS[name])(function)
     command = get_command(holder)
     command.params += _common_parameters()
-    read_without_pydantic(command.params)
     return command
 
 
