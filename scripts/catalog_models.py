@@ -35,7 +35,7 @@ def build(rows: list[dict[str, str]], more: list[dict[str, str]]) -> list[Row]:
     for extra in more:
         base = merged.get(extra["base"] or extra["model_id"], {})
         own = merged.get(extra["model_id"], {})
-        filled = {key: value for key, value in extra.items() if value}
+        filled = {k: "" if v == "none" else v for k, v in extra.items() if v}
         merged[extra["model_id"]] = {
             **base, **{k: v for k, v in own.items() if v}, **filled,
             "model_id": extra["model_id"],

@@ -7,6 +7,7 @@ read on demand.
 from tuner.catalog.accelerators import accelerator_names, find_accelerator
 from tuner.catalog.drafters import drafters_for
 from tuner.catalog.models import find_model, load_models, model_ids
+from tuner.catalog.shapes import shape_from_config, shape_from_gguf, shape_from_sizes
 from tuner.catalog.tables import CATALOG_DATE
 
 __all__ = [
@@ -17,4 +18,7 @@ __all__ = [
     "find_model",
     "load_models",
     "model_ids",
+    "shape_from_config",
+    "shape_from_gguf",
+    "shape_from_sizes",
 ]

@@ -30,9 +30,9 @@ def find_model(name: str) -> ModelShape:
     """Return the shape of a target.
 
     ``name`` may be an exact id, an id in another case, an ending that fits one id
-    ("Llama-3.3-70B-Instruct"), or a quantised copy of a known model
+    ("Llama-3.3-70B-Instruct"), or a copy of a known model under another owner
     ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"): such a copy keeps the name that was asked for
-    and takes ``native_dtype`` from its ending.
+    and takes ``native_dtype`` from its ending where it has one.
 
     Raises
     ------
@@ -44,9 +44,9 @@ def find_model(name: str) -> ModelShape:
     if key is None:
         raise MissingDataError(_unknown(name, rows))
     shape = _shape(rows[key])
-    if variant is None:
-        return shape
-    return replace(shape, model_id=name, native_dtype=variant)
+    if "/" in name and name.casefold() != key.casefold():
+        shape = replace(shape, model_id=name)
+    return shape if variant is None else replace(shape, native_dtype=variant)
 
 
 def resolve_model(name: str) -> tuple[str | None, str | None]:
@@ -55,10 +55,13 @@ def resolve_model(name: str) -> tuple[str | None, str | None]:
     if key := match(name, rows):
         return key, None
     base, dtype = split_variant(name)
-    if dtype is None:
-        return None, None
-    key = match(base, rows) or match(tail(base), rows)
-    return (key, dtype) if key else (None, None)
+    key = _ids_by_base().get(tail(base))
+    return key, dtype if key else None
+
+
+@cache
+def _ids_by_base() -> dict[str, str]:
+    return {tail(split_variant(key)[0]): key for key in read_rows(_TABLE)}
 
 
 def _unknown(name: str, rows: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 _VARIANTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), dtype)
     for pattern, dtype in (
-        (r"[-_.](fp8[-_](dynamic|block|kv)|fp8)$", "fp8"),
+        (r"[-_.](fp8[-_](dynamic|block|kv|static[\w-]*)|fp8)$", "fp8"),
         (r"[-_.](nvfp4|fp4)$", "nvfp4"),
         (r"[-_.]mxfp4$", "mxfp4"),
         (r"[-_.]awq([-_.]?(int4|4bit))?$", "awq"),
