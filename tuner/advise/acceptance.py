@@ -13,6 +13,7 @@ from tuner.acceptance.belief import believe
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
+from tuner.advise.trees import tree_curves
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
@@ -21,7 +22,6 @@ from tuner.records.acceptance import (
 )
 from tuner.records.methods import Engine, Method, Task, VerifyRule
 from tuner.records.workload import ObservedRow
-from tuner.advise.trees import tree_curves
 from tuner.speedup import expected_tokens
 
 FloatArray = NDArray[np.float64]

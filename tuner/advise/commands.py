@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from tuner.advise.plain import PlainCurve
 from tuner.advise.situation import Situation
@@ -11,10 +12,18 @@ from tuner.records.config import Prediction, SpecConfig
 from tuner.records.decision import EngineCommand, Schedule, State
 from tuner.records.emit import EmitRequest
 from tuner.records.hardware import Parallel
-from tuner.records.methods import Method
+from tuner.records.methods import Engine, Method
 
-#: Room above the profile's batch, so that a burst does not queue at once (assumed).
+#: Room above the profile's batch and lengths where an engine must be told a limit, so that a burst
+#: or a long request is not turned away (assumed).
 BATCH_HEADROOM = 2.0
+CONTEXT_HEADROOM = 2.0
+CONTEXT_STEP = 1024
+
+#: Engines that must be told how many sequences to run. SGLang caps them at 48 with speculation and
+#: not without; llama.cpp gives each its own slot. vLLM's default (256 and more) is left alone:
+#: lowering it also lowers the largest step that has a CUDA graph.
+LIMITED_ENGINES = (Engine.SGLANG, Engine.LLAMACPP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +44,12 @@ def commands_of(
 ) -> Commands:
     """Return the commands: speculative when on (or to measure), plain when off."""
     bare = request_of(situation, SpecConfig(method=Method.NONE), plain, Schedule())
+    measured = replace(bare, max_batch=max(round(plain.baseline.batch), 1))
     baseline = emit_baseline(bare)
     launch = baseline
     if best is not None and state is not State.OFF:
         launch = emit(request_of(situation, best.config, plain, schedule))
-    return Commands(launch=(launch,), baseline=baseline, bench=emit_bench(bare))
+    return Commands(launch=(launch,), baseline=baseline, bench=emit_bench(measured))
 
 
 def request_of(
@@ -48,8 +58,7 @@ def request_of(
     """Return what the engine adapter needs."""
     profile, setup = situation.profile, situation.setup
     workload = profile.workload
-    batch = plain.baseline.batch
-    ceiling = None if setup is None else _max_batch(batch, plain.max_batch)
+    limited = setup is not None and situation.engine in LIMITED_ENGINES
     hardware = setup.hardware if setup else None
     return EmitRequest(
         engine=situation.engine,
@@ -59,8 +68,8 @@ def request_of(
         dtype=setup.dtype if setup and profile.dtype else None,
         native_dtype=setup.target.native_dtype if setup else None,
         kv_dtype=profile.kv_dtype,
-        max_context_tokens=workload.prompt_tokens + workload.output_tokens,
-        max_batch=ceiling,
+        max_context_tokens=_context(situation) if situation.engine is Engine.LLAMACPP else None,
+        max_batch=_max_batch(plain) if limited else None,
         schedule=schedule.by_batch if len(schedule.by_batch) > 1 else (),
         temperature=max(value for value, _share in workload.temperature),
         min_p=workload.sampling.min_p,
@@ -71,6 +80,12 @@ def request_of(
     )
 
 
-def _max_batch(batch: float, limit: int | None) -> int:
-    wanted = max(int(round(BATCH_HEADROOM * batch)), 1)
-    return wanted if limit is None else max(min(wanted, limit), 1)
+def _max_batch(plain: PlainCurve) -> int:
+    wanted = max(round(BATCH_HEADROOM * plain.baseline.batch), 1)
+    return wanted if plain.max_batch is None else max(min(wanted, plain.max_batch), 1)
+
+
+def _context(situation: Situation) -> int:
+    workload = situation.profile.workload
+    tokens = CONTEXT_HEADROOM * (workload.prompt_tokens + workload.output_tokens)
+    return CONTEXT_STEP * math.ceil(tokens / CONTEXT_STEP)

@@ -22,6 +22,7 @@ from tuner.advise.points import ArmPoint, Load, arm_point, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
+from tuner.advise.shortlist import shortlist
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.optimize.choice import shortest_within
@@ -41,7 +42,10 @@ class Evaluation:
     load: Load
     plain: PlainCurve
     points: tuple[ArmPoint, ...]
+    #: methods that the engine does not serve
     left_out: tuple[Warning_, ...]
+    #: drafters that nothing tells apart
+    alike: tuple[Warning_, ...]
 
 
 def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommendation:
@@ -78,7 +82,14 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         commands=commands.launch,
         baseline_command=commands.baseline,
         bench_command=commands.bench,
-        warnings=warnings_of(found.situation, found.points, best, found.load, found.left_out),
+        warnings=(
+            *warnings_of(found.situation, found.points, best, found.load, found.left_out),
+            *(
+                warning
+                for warning in found.alike
+                if best and f" {best.config.method} " in warning.message
+            ),
+        ),
         assumptions=assumptions_of(found.situation, ranked[:1], found.model),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
         latency_check=latency_check(
@@ -95,7 +106,9 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     """Resolve a profile and evaluate every arm over all draft lengths and loads."""
     situation = resolve(profile)
     arms, left_out = build_arms(situation)
-    believed = [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
+    believed, alike = shortlist(
+        situation, [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
+    )
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
     plain = plain_curve(situation, model, load)
@@ -111,6 +124,7 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
         plain=plain,
         points=points,
         left_out=left_out,
+        alike=alike,
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tuner.advise.situation import Situation
 from tuner.catalog import drafters_for, find_accelerator, find_model
+from tuner.catalog.shapes import shape_from_config, shape_from_gguf, shape_from_sizes
+from tuner.cost.dtypes import weight_format
 from tuner.engines import resolve_version
 from tuner.errors import InputError, MissingDataError, Where
 from tuner.records.cost import CostSetup
@@ -82,17 +84,11 @@ def _target(spec: TargetSpec) -> ModelShape:
     if spec.model_id is not None:
         return find_model(spec.model_id)
     if spec.config_path is not None:
-        from tuner.catalog.config_file import shape_from_config
-
         return shape_from_config(spec.config_path)
     if spec.gguf_path is not None:
-        from tuner.catalog.gguf_file import shape_from_gguf
-
         return shape_from_gguf(spec.gguf_path)
     if spec.params_b is None:
         raise InputError("the target has neither a name nor sizes.", where=Where(key="target"))
-    from tuner.catalog.sizes import shape_from_sizes
-
     return shape_from_sizes(
         params_b=spec.params_b,
         active_params_b=spec.active_params_b,
@@ -145,9 +141,7 @@ def _hardware(
 
 
 def _default_count(target: ModelShape, dtype: str, device: Accelerator) -> int:
-    from tuner.cost.dtypes import weight_bytes_per_param
-
-    weights = target.total_params * weight_bytes_per_param(dtype)
+    weights = target.total_params * weight_format(dtype).bytes_per_weight
     for count in DEFAULT_COUNTS:
         if weights <= DEFAULT_WEIGHT_SHARE * count * device.memory_bytes:
             return count

@@ -38,16 +38,11 @@ def recommend(
     from tuner.advise.gates import parse_gate
     from tuner.advise.recommend import recommend as decide
     from tuner.cli.emitting import only_commands
-    from tuner.profile import read_profile
+    from tuner.cli.reading import read
 
     output = current_output()
     gate = parse_gate(fail_if) if fail_if else None
-    changes = [*(set_ or ())]
-    if engine is not None:
-        changes.append(f"engine.name={engine}")
-    if engine_version is not None:
-        changes.append(f'engine.version="{engine_version}"')
-    found = [decide(read_profile(name, sets=changes)) for name in profiles]
+    found = [decide(read(name, set_, engine, engine_version)) for name in profiles]
     if emit or baseline_command or bench_command:
         only_commands(output, found, emit, baseline=baseline_command, bench=bench_command)
     elif output.json:
@@ -55,12 +50,10 @@ def recommend(
 
         output.emit_json(recommendation_document(found))
     else:
-        from tuner.report.recommendation import recommendation_screen, summary_table
+        from tuner.cli.output import screen_width
+        from tuner.report.recommendation import render_recommendations
 
-        if len(found) > 1:
-            output.show(summary_table(found))
-        for item in found:
-            recommendation_screen(output, item, top=top)
+        output.show(*render_recommendations(found, width=screen_width(), top=top))
     if plot is not None:
         from tuner.report.recommendation_figure import draw
 

@@ -49,7 +49,7 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Warning_:
+class Warning_:  # noqa: N801 - the builtin has the plain name
     """Something the user should know; data, so that every renderer can show it."""
 
     code: str
