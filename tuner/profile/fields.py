@@ -107,12 +107,15 @@ class NameOr:
 def field_schema(field: Field) -> dict[str, Any]:
     """Return the JSON Schema of one field, its documentation and default included."""
     schema = field.kind.schema()
-    if not field.required:
-        schema = {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
-    text = field.doc
-    if field.reason:
-        text += f" Left out: {field.reason}."
-    schema = {"description": text, **schema}
+    text = field.doc + (f" Left out: {field.reason}." if field.reason else "")
+    documented: dict[str, Any] = {"description": text}
     if field.default is not None:
-        schema["default"] = field.default
-    return schema
+        documented["default"] = field.default
+    return {**documented, **(schema if field.required else _or_null(schema))}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Allow null, which counts as left out."""
+    if "type" in schema:
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}

@@ -162,6 +162,8 @@ class Date:
 class Choice:
     """One of some words; ``words`` maps every accepted spelling to its value."""
 
+    #: what the schema calls it among its ``$defs``
+    name: str
     words: Mapping[str, Any]
     #: spellings to name in sentences; the rest are accepted silently
     shown: tuple[str, ...]
@@ -177,6 +179,10 @@ class Choice:
         return f"one of {', '.join(self.shown)}"
 
     def schema(self) -> dict[str, Any]:
+        return {"$ref": f"#/$defs/{self.name}"}
+
+    def definition(self) -> dict[str, Any]:
+        """Return what the reference points at."""
         return {"enum": list(self.words)}
 
 

@@ -44,20 +44,21 @@ _TASK_ALIASES = {
 }
 
 
-def _choice(members: Any, aliases: dict[str, Any]) -> Choice:
+def _choice(name: str, members: Any, aliases: dict[str, Any]) -> Choice:
     """Accept each spelling in lower and upper case, with underscores or hyphens."""
     words: dict[str, Any] = {str(member.value): member for member in members}
     for spelling, value in [*words.items(), *aliases.items()]:
         for variant in (spelling, spelling.replace("_", "-"), spelling.replace("-", "_")):
             words.setdefault(variant, value)
             words.setdefault(variant.upper(), value)
-    return Choice(words, tuple(str(member.value) for member in members))
+    return Choice(name, words, tuple(str(member.value) for member in members))
 
 
-METHOD = _choice(Method, _METHOD_ALIASES)
-ENGINE = _choice(Engine, _ENGINE_ALIASES)
-TASK = _choice(Task, _TASK_ALIASES)
-OBJECTIVE = _choice(Objective, {})
+METHOD = _choice("method", Method, _METHOD_ALIASES)
+ENGINE = _choice("engine", Engine, _ENGINE_ALIASES)
+TASK = _choice("task", Task, _TASK_ALIASES)
+OBJECTIVE = _choice("objective", Objective, {})
+CHOICES = (METHOD, ENGINE, TASK, OBJECTIVE)
 
 #: methods that load a drafter, so that one of your own can be named
 OWN_DRAFTER_METHODS = tuple(
