@@ -1,4 +1,4 @@
-"""What a measurement ran on, as a device record: catalog, then a table of more cards, then a class."""
+"""What a measurement ran on: a catalog device, one of a table of more cards, or a class."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _weight_bytes(row: MeasuredRow) -> float:
 
 
 def layout_of(row: MeasuredRow, count: int) -> Parallel:
-    """Return how the target is split: llama.cpp gives whole layers to each card unless told not to."""
+    """Return the split: llama.cpp gives whole layers to each card unless told not to."""
     text = f"{row.sweep} {row.note}".lower()
     if row.engine is Engine.LLAMACPP and "tensor" not in text and "row" not in text.split():
         return Parallel(tensor=1, pipeline=count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tuner.cost.dtypes import GGUF_BITS
 from tuner.records.methods import Engine, Method, Task
 
 #: spellings of a method that mean one that the product knows
@@ -92,6 +93,9 @@ _DTYPES: tuple[tuple[str, str], ...] = (
 )
 
 
+_BY_BITS = {"2": "Q2_K", "3": "Q3_K_M", "4": "Q4_K_M", "5": "Q5_K_M", "6": "Q6_K", "8": "Q8_0"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuName:
     """Where one hardware name of the measurements leads."""
@@ -163,9 +167,13 @@ def dtypes_of(text: str, model: str) -> tuple[str | None, str | None]:
 
 
 def _gguf_type(name: str) -> str:
-    """Return llama.cpp's own type; a repacker's mixed type counts as the nearest (assumed)."""
-    bare = {"Q4": "Q4_K_M", "Q5": "Q5_K_M", "Q8": "Q8_0", "Q6_K_XL": "Q6_K"}
-    return bare.get(name, name.replace("_K_XL", "_K_M"))
+    """Return llama.cpp's own type; another's mixed type counts as the nearest (assumed)."""
+    if name in GGUF_BITS:
+        return name
+    if name.replace("_K_XL", "_K_M") in GGUF_BITS:
+        return name.replace("_K_XL", "_K_M")
+    bits = re.search(r"\d", name)
+    return _BY_BITS.get(bits.group() if bits else "", "Q4_K_M")
 
 
 def plain_name(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Benchmarks: what the product reaches on measurements, and how fast it is."""

@@ -1,0 +1,109 @@
+"""Scores the product's predictions on published measurements that it has not seen.
+
+Usage: python -m benchmarks.accuracy [--measurements FILE] [--mode cold|calibrated|both] …
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from benchmarks.accuracy_choice import score_cells
+from benchmarks.accuracy_crossing import score_crossings
+from benchmarks.accuracy_figures import (
+    choice_figures,
+    crossing_figures,
+    decision_figures,
+    other_k_figures,
+    speedup_figures,
+)
+from benchmarks.accuracy_folds import Folds
+from benchmarks.accuracy_speedup import predict_calibrated, predict_cold
+from benchmarks.accuracy_subjects import Subjects, collect, target_of
+from benchmarks.accuracy_table import table
+from scripts.evidence import DATA, read_measurements
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark; print a table, or JSON alone with ``--json``."""
+    options = _parser().parse_args(arguments)
+    report = run(options)
+    if options.json:
+        print(json.dumps(report, indent=1, allow_nan=False))
+    else:
+        print(table(report))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measurements", type=Path, default=DATA / "measurements.csv")
+    parser.add_argument("--acceptance-by-k", type=Path, default=None)
+    parser.add_argument("--target-names", type=Path, default=DATA / "target_names.csv")
+    parser.add_argument("--gpu-names", type=Path, default=DATA / "gpu_names.csv")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--leave-out",
+        choices=("source", "target", "both", "nothing"),
+        default="source",
+        help="what the priors are refitted without (both: each in turn)",
+    )
+    parser.add_argument("--mode", choices=("cold", "calibrated", "both"), default="both")
+    return parser
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    """Return every figure of one file."""
+    started = time.perf_counter()
+    rows = read_measurements(
+        options.measurements, target_names=options.target_names, gpu_names=options.gpu_names
+    )
+    subjects = collect(rows)
+    report: dict[str, object] = {
+        "schema_version": 1,
+        "measurements": options.measurements.name,
+        "rows": len(rows),
+        "cells": {"scored": len(subjects.cells), "left out": subjects.left_out["cells"]},
+        "rows with a plain run": {
+            "scored": len(subjects.paired),
+            "left out": subjects.left_out["rows"],
+        },
+    }
+    ways = ("source", "target") if options.leave_out == "both" else (options.leave_out,)
+    for way in ways:
+        folds = Folds(by=way)
+        report[f"leave out {way}"] = _figures(subjects, folds, options.mode)
+    report["seconds"] = round(time.perf_counter() - started, 1)
+    return report
+
+
+def _figures(subjects: Subjects, folds: Folds, mode: str) -> dict[str, object]:
+    cold, calibrated = mode != "calibrated", mode != "cold"
+    found: dict[str, object] = {}
+    cells = score_cells(subjects, folds.knowledge_of, cold=cold, calibrated=calibrated)
+    found["choice of K"] = choice_figures(cells, subjects)
+    if cold:
+        speeds = predict_cold(subjects.paired, folds.knowledge_of)
+        key = "target" if folds.by == "target" else "source"
+        groups = {
+            speed.ids[0]: target_of(speed.row) if key == "target" else speed.row.source
+            for speed in subjects.paired
+        }
+        found["speedup, cold"] = speedup_figures(speeds, groups)
+        found["on or off, cold"] = decision_figures(speeds)
+    if calibrated:
+        found["speedup at other K, calibrated"] = other_k_figures(cells)
+        found["on or off, calibrated"] = decision_figures(
+            predict_calibrated(subjects, folds.knowledge_of)
+        )
+        found["batch where speculation stops paying, calibrated"] = crossing_figures(
+            score_crossings(subjects, folds.knowledge_of)
+        )
+    found["refits"] = folds.refits
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""The benchmark's report as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Return a share as a percentage; a dash for nothing."""
+    return "–" if value is None else f"{100.0 * value:.{digits}f} %"
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """Return the headline figures of a report."""
+    lines = [
+        f"{report['measurements']}: {report['rows']} rows, {report['cells']['scored']} cells of K, "
+        f"{report['rows with a plain run']['scored']} rows beside a plain run",
+    ]
+    for what in ("cells", "rows with a plain run"):
+        for reason, count in report[what]["left out"].items():
+            lines.append(f"  left out of {what}: {count} × {reason}")
+    for key, figures in report.items():
+        if key.startswith("leave out"):
+            lines += ["", f"== {key} ({figures['refits']} refits)"]
+            lines += _choice(figures["choice of K"])
+            lines += _other(figures)
+    lines.append(f"\n{report['seconds']} s")
+    return "\n".join(lines)
+
+
+def _choice(figures: Mapping[str, Any]) -> list[str]:
+    lines = [f"choice of K, regret over {figures['cells']} cells: mean / p90, macro mean [90 %]"]
+    for rule, numbers in figures["rules"].items():
+        mean, p90 = numbers["mean"], numbers["p90"]
+        span = mean["macro_90"] or (None, None)
+        lines.append(
+            f"  {rule:<44} n={numbers['n']:<4} {percent(mean['pooled'])} / "
+            f"{percent(p90['pooled'])}   macro {percent(mean['macro'])} "
+            f"[{percent(span[0])}, {percent(span[1])}]"
+        )
+    noise = figures["noise"]
+    lines.append(
+        f"  noise of repeats {percent(noise['log_sd'])}; a perfect predictor would lose "
+        f"{percent(noise['floor']['mean'], 2)} / {percent(noise['floor']['p90'], 2)}"
+    )
+    for source, numbers in figures["by_source"].items():
+        own = ", ".join(
+            f"{rule.removeprefix('product, ')} {percent(numbers[rule])}"
+            for rule in ("product, cold", "product, calibrated", "always 3", "always 5")
+            if rule in numbers
+        )
+        lines.append(f"    {source[:52]:<52} {numbers['cells']:>3} cells  {own}")
+    return lines
+
+
+def _other(figures: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    if "speedup at other K, calibrated" in figures:
+        own = figures["speedup at other K, calibrated"]
+        lines.append("speedup at other K, calibrated: median / p90 of |error|")
+        lines += [
+            f"  {name:<44} n={numbers['n']:<4} {percent(numbers['median'])} / "
+            f"{percent(numbers['p90'])}"
+            for name, numbers in own.items()
+            if name != "by_source"
+        ]
+    if "speedup, cold" in figures:
+        lines += _cold(figures["speedup, cold"])
+    for name in ("on or off, cold", "on or off, calibrated"):
+        if name in figures:
+            lines += _decisions(name, figures[name])
+    name = "batch where speculation stops paying, calibrated"
+    if name in figures:
+        own = figures[name]
+        lines.append(
+            f"{name}: right within {own['factor']} in {percent(own['share right'])} of "
+            f"{own['curves']} curves; {percent(own['share right of the crossing ones'])} of the "
+            f"{own['crossing inside the measured batches']} that cross inside the measured batches"
+        )
+    return lines
+
+
+def _cold(own: Mapping[str, Any]) -> list[str]:
+    lines = [f"speedup, cold, {own['n']} rows: median / p90 of |error|"]
+    for name in ("product", "pooled rule"):
+        numbers = own[name]
+        lines.append(
+            f"  {name:<44} {percent(numbers['median']['pooled'])} / "
+            f"{percent(numbers['p90']['pooled'])}   macro median "
+            f"{percent(numbers['median']['macro'])}"
+        )
+    for name in ("coverage", "interval score"):
+        ours, theirs = own[name]["mean"], own[f"pooled rule {name}"]["mean"]
+        lines.append(
+            f"  {name}: {ours['pooled']:.3f} (macro {ours['macro']:.3f}); pooled rule "
+            f"{theirs['pooled']:.3f} (macro {theirs['macro']:.3f})"
+        )
+    for what in ("by_method", "by_engine", "by_source"):
+        for value, numbers in sorted(own[what].items(), key=lambda item: -item[1]["n"])[:40]:
+            lines.append(
+                f"    {value[:52]:<52} n={numbers['n']:<4} median {percent(numbers['median'])} "
+                f"bias {percent(numbers['bias'])} cover {percent(numbers['coverage'])} "
+                f"pooled rule {percent(numbers['pooled rule median'])}"
+            )
+    return lines
+
+
+def _decisions(name: str, own: Mapping[str, Any]) -> list[str]:
+    other = own["rows that were not themselves observed"]
+    lines = [
+        f"{name}: {own['off rows']} of {own['n']} rows off; balanced accuracy "
+        f"{percent(own['balanced accuracy'])}, recall of off {percent(own['recall of off'])}, "
+        f"of on {percent(own['recall of on'])}; rows not themselves observed: "
+        f"{percent(other['balanced accuracy'])}, {percent(other['recall of off'])} (n={other['n']})"
+    ]
+    for source, numbers in own["by_source"].items():
+        lines.append(
+            f"    {source[:52]:<52} {numbers['off rows']:>3} of {numbers['n']:<4} off, found "
+            f"{percent(numbers['recall of off'])}, on kept {percent(numbers['recall of on'])}"
+        )
+    return lines
