@@ -1,4 +1,4 @@
-"""What could be run: methods with their drafters and draft lengths, as far as the engine serves them."""
+"""What could be run: methods with their drafters and draft lengths, as the engine serves them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tuner.records.model import Drafter
 from tuner.records.sources import Warning_
 
 #: Draft lengths looked at, by the shape of the draft's cost. Serial heads: engines and authors use
-#: 1–8 (the drafters table's own settings end at 8). Draft models and lookups repay longer drafts on text that
-#: copies. Parallel blocks: up to the trained block.
+#: 1–8 (the drafters table's own settings end at 8). Draft models and lookups repay longer drafts
+#: on text that copies. Parallel blocks: up to the trained block.
 LENGTHS: dict[DraftKind, tuple[int, ...]] = {
     DraftKind.SERIAL: tuple(range(1, 9)),
     DraftKind.PARALLEL: tuple(range(1, 16)),

@@ -1,4 +1,4 @@
-"""Acceptance × cost for whole arrays of configurations: one arm, every draft length, every batch."""
+"""Acceptance × cost for whole arrays of configurations of one arm."""
 
 from __future__ import annotations
 

@@ -138,7 +138,8 @@ def context_line(situation: Situation, batch: float) -> str:
         f"T {value:g}" if len(workload.temperature) == 1 else f"{share:.0%} at T {value:g}"
         for value, share in workload.temperature
     )
-    return f"at batch {batch:.3g} · {heat} · {tasks} · {situation.context_tokens:,.0f} tokens of context"
+    context = f"{situation.context_tokens:,.0f} tokens of context"
+    return f"at batch {batch:.3g} · {heat} · {tasks} · {context}"
 
 
 def assumptions_of(

@@ -1,4 +1,4 @@
-"""The priors that a recommendation rests on; passed in, so that they can be refitted or replaced."""
+"""The priors that a recommendation rests on; passed in, so that they can be replaced."""
 
 from __future__ import annotations
 

@@ -55,8 +55,9 @@ def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
         Warning_(
             code="drafter-large",
             message=(
-                f"the drafter has {share:.0%} of the target's {setup.target.active_params / GIGA:.3g}"
-                " billion active parameters: each draft token costs nearly as much as a plain one."
+                f"the drafter has {share:.0%} of the target's "
+                f"{setup.target.active_params / GIGA:.3g} billion active parameters: drafting "
+                "takes a large part of a plain step for each token."
             ),
         )
     ]

@@ -124,9 +124,8 @@ def _with_limits(profile: Profile, question: Question) -> Profile:
 
 def _as_asked(arm: Arm, question: Question) -> Iterator[Arm]:
     """The arm with the chains and trees that were named; its own where nothing was."""
-    if not question.trees or question.num_speculative_tokens:
-        if not arm.trees:
-            yield arm
+    if not arm.trees and (question.num_speculative_tokens or not question.trees):
+        yield arm
     if question.trees and arm.plan.drafter is not None:
         lengths = tuple(tree.draft_tokens - 1 for tree in question.trees)
         yield replace(arm, lengths=lengths, trees=question.trees)

@@ -84,11 +84,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         bench_command=commands.bench,
         warnings=(
             *warnings_of(found.situation, found.points, best, found.load, found.left_out),
-            *(
-                warning
-                for warning in found.alike
-                if best and f" {best.config.method} " in warning.message
-            ),
+            *(alike for alike in found.alike if best and _is_about(alike, best)),
         ),
         assumptions=assumptions_of(found.situation, ranked[:1], found.model),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
@@ -150,7 +146,7 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
 def _merit(
     point: ArmPoint, objective: Objective
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """What an arm's draft lengths are compared by: speed, or tokens a second of the whole server."""
+    """What an arm's draft lengths are compared by: speed, or tokens a second of the server."""
     own = point.own
     if np.isnan(own.baseline_s).any():
         return own.speedup
@@ -163,6 +159,10 @@ def sort_key(item: Prediction, objective: Objective) -> float:
     if item.tpot_s is None or item.output_tok_s is None:
         return -item.speedup.mean
     return item.tpot_s.mean if objective is Objective.LATENCY else -item.output_tok_s
+
+
+def _is_about(warning: Warning_, best: Prediction) -> bool:
+    return f" {best.config.method} " in warning.message
 
 
 def _insert_plain(

@@ -1,4 +1,4 @@
-"""Draft trees as settings of an arm: what SGLang can be asked for, and what it is expected to accept."""
+"""Draft trees as settings of an arm: what SGLang can be asked for, and what they accept."""
 
 from __future__ import annotations
 

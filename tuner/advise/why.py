@@ -32,7 +32,7 @@ DEVICES = (
 
 
 def why(profile: Profile, knowledge: Knowledge | None = None) -> Why:
-    """Return the inputs that flip the advice, each changed alone, nearest change first in its range."""
+    """Return the inputs that flip the advice, each changed alone."""
     known = knowledge or shipped_knowledge()
     found = recommend(profile, known)
     best = next((item for item in found.configs if item.config.num_speculative_tokens), None)

@@ -26,7 +26,7 @@ OFF_CONFIDENCE = 0.4
 
 
 def shortest_within(speed: FloatArray, tolerance: float = TIE_TOLERANCE) -> int:
-    """Return the first index whose speed is within ``tolerance`` of the best (lengths ascending)."""
+    """Return the first index whose speed is within ``tolerance`` of the best (shortest first)."""
     best = speed.max()
     return int(np.flatnonzero(speed >= best * (1.0 - tolerance))[0])
 
