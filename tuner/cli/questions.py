@@ -1,63 +1,98 @@
-"""Reading lists of methods, draft lengths and trees from the command line."""
+"""The questions that ``init`` asks on a terminal; each answer is checked before the next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from typing import NamedTuple
 
+from tuner.cli.init import TEXT_KEYS, target_node
 from tuner.errors import InputError
-from tuner.nearest import nearest
-from tuner.records.config import TreeSetting
-from tuner.records.methods import Method
-
-#: Longest draft that a prediction is asked for; beyond it no engine default or measurement lies.
-MOST_TOKENS = 64
-
-
-def methods(names: Sequence[str]) -> tuple[Method, ...]:
-    """Return the methods by name."""
-    found = []
-    for name in names:
-        known = [method.value for method in Method]
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}."
-            raise InputError(f"--method {name!r} is not a method: {hint}")
-        found.append(Method(name))
-    return tuple(found)
+from tuner.profile.fields import NameOr, Section
+from tuner.profile.kinds import Problems, ValueKind
+from tuner.profile.nodes import Kind, Node
+from tuner.profile.overlay import OPTION, read_value, set_value
+from tuner.profile.table import PROFILE
 
 
-def draft_lengths(texts: Sequence[str]) -> tuple[int, ...]:
-    """Return draft lengths from numbers and ranges ``first:last``."""
-    found: set[int] = set()
-    for text in texts:
-        first, colon, last = text.partition(":")
-        try:
-            start, end = int(first), int(last if colon else first)
-        except ValueError:
-            raise InputError(f"--k {text!r} is not a whole number or a range like 1:8.") from None
-        if not 1 <= start <= end <= MOST_TOKENS:
-            raise InputError(f"--k {text!r} must lie within 1 to {MOST_TOKENS}, first before last.")
-        found.update(range(start, end + 1))
-    return tuple(sorted(found))
+class Question(NamedTuple):
+    """One question: the key that it fills, the words, and the answer to an empty line."""
+
+    key: str
+    words: str
+    default: str
 
 
-def trees(texts: Sequence[str]) -> tuple[TreeSetting, ...]:
-    """Return trees from ``steps/topk/draft_tokens``."""
-    found = []
-    for text in texts:
-        parts = text.split("/")
-        if len(parts) != 3 or not all(part.isdecimal() for part in parts):
-            raise InputError(f"--tree {text!r} is not STEPS/TOPK/DRAFT_TOKENS, such as 5/4/8.")
-        steps, topk, tokens = map(int, parts)
-        if not (1 <= steps <= MOST_TOKENS and 1 <= topk <= MOST_TOKENS):
-            raise InputError(f"--tree {text!r}: steps and topk lie within 1 to {MOST_TOKENS}.")
-        if not 2 <= tokens <= 1 + topk + (steps - 1) * topk * topk:
-            most = 1 + topk + (steps - 1) * topk * topk
-            raise InputError(
-                f"--tree {text!r}: draft tokens count the root and lie within 2 to {most} for "
-                f"{steps} steps of top {topk}."
-            )
-        if topk == 1 and tokens != steps + 1:
-            raise InputError(f"--tree {text!r}: with topk 1 the draft tokens are {steps + 1}.")
-        found.append(TreeSetting(num_steps=steps, topk=topk, draft_tokens=tokens))
-    return tuple(found)
+QUESTIONS = (
+    Question("target", "Which model (a Hugging Face id, a config.json or a .gguf file)", ""),
+    Question("hardware.gpu", "Which device", "H100-SXM"),
+    Question("hardware.count", "How many of them", "1"),
+    Question("engine.name", "Which engine (vllm, sglang, trtllm, llamacpp)", "vllm"),
+    Question("workload.task", "What is written (chat, code, math, rag, summarization …)", "chat"),
+    Question("workload.temperature", "At which temperature", "1.0"),
+    Question("workload.batch", "How many sequences are decoded together", "1"),
+    Question("workload.prompt_tokens", "How many tokens has a prompt", "1000"),
+    Question("workload.output_tokens", "How many tokens has an answer", "400"),
+)
+
+
+def ask_missing(root: Node) -> None:
+    """Ask for what is not there yet, and put the answers into ``root``."""
+    for question in QUESTIONS:
+        if not _is_there(root, question.key):
+            set_value(root, question.key, _ask(question))
+
+
+def _ask(question: Question) -> Node:
+    kind = kind_of(question.key)
+    hint = f" [{question.default}]" if question.default else ""
+    while True:
+        print(f"{question.words}?{hint} ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            raise InputError("the input ended before the last question; nothing was written.")
+        text = line.strip() or question.default
+        problem = _problem(question.key, text, kind)
+        if problem is None:
+            return _node(question.key, text)
+        print(f"  {problem}", file=sys.stderr)
+
+
+def _problem(key: str, text: str, kind: ValueKind) -> str | None:
+    if not text:
+        return "An answer is needed."
+    problems = Problems()
+    try:
+        kind.read(_node(key, text), "", problems)
+    except InputError as error:
+        return error.message
+    return problems[0].message if problems else None
+
+
+def _node(key: str, text: str) -> Node:
+    if key == "target":
+        return target_node(text)
+    if key in TEXT_KEYS:
+        return Node(Kind.TEXT, None, OPTION, text, text)
+    return read_value(text, key)
+
+
+def kind_of(key: str) -> ValueKind:
+    """Return what the table says about a dotted key."""
+    kind: ValueKind = PROFILE
+    for name in key.split("."):
+        section = kind.section if isinstance(kind, NameOr) else kind
+        if not isinstance(section, Section):
+            raise KeyError(key)
+        kind = section.fields[name].kind
+    return kind
+
+
+def _is_there(root: Node, key: str) -> bool:
+    node = root
+    for name in key.split("."):
+        entry = node.entries.get(name)
+        if entry is None:
+            return False
+        node = entry[1]
+    return True

@@ -12,17 +12,16 @@ def lay_over(root: Node, settings: list[str]) -> None:
     """Change ``root`` in place, one setting after the other."""
     for setting in settings:
         key, equals, text = setting.partition("=")
-        parts = key.strip().split(".")
-        if not equals or not all(parts):
+        if not equals or not all(key.strip().split(".")):
             raise InputError(
                 f"{setting!r} is not possible: KEY=VALUE, such as workload.batch=8.",
                 where=Where(file=OPTION),
             )
-        value = _read_value(text, key)
-        _place(root, parts, value)
+        set_value(root, key.strip(), read_value(text, key.strip()))
 
 
-def _read_value(text: str, key: str) -> Node:
+def read_value(text: str, key: str) -> Node:
+    """Return the value that ``text`` is in YAML; nothing = null."""
     if not text.strip():
         return Node(Kind.NULL, None, OPTION)
     try:
@@ -44,7 +43,9 @@ def _forget_lines(node: Node) -> None:
         _forget_lines(value)
 
 
-def _place(root: Node, parts: list[str], value: Node) -> None:
+def set_value(root: Node, key: str, value: Node) -> None:
+    """Put ``value`` at a dotted key; sections on the way are made where they are missing."""
+    parts = key.split(".")
     node = root
     for depth, part in enumerate(parts[:-1]):
         node = _step(node, part, ".".join(parts[: depth + 1]))

@@ -1,0 +1,174 @@
+"""``specdec-tune init``: write a profile from options, or from questions on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+
+from tuner.cli.files import check_out_file, write_file
+from tuner.cli.options import Force, SetValues
+from tuner.cli.output import current_output
+from tuner.errors import InputError, Problem, ProfileError
+from tuner.profile.nodes import Kind, Node
+from tuner.profile.overlay import OPTION, lay_over, set_value
+from tuner.profile.read import validate
+from tuner.profile.template import render_profile
+from tuner.records.methods import Engine
+
+
+def init(
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Model id, config.json, or a .gguf file."),
+    ] = None,
+    gpu: Annotated[str | None, typer.Option(metavar="NAME", help="Device, like H100-SXM.")] = None,
+    count: Annotated[str | None, typer.Option(metavar="N", help="How many devices.")] = None,
+    engine: Annotated[Engine | None, typer.Option(help="Serving engine.")] = None,
+    engine_version: Annotated[
+        str | None, typer.Option(metavar="X.Y.Z", help="Its version (default: newest known).")
+    ] = None,
+    dtype: Annotated[str | None, typer.Option(metavar="TYPE", help="Weight format.")] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="TASK", help="chat, code, … or '{chat: 0.7, code: 0.3}'.")
+    ] = None,
+    temperature: Annotated[str | None, typer.Option(metavar="T", help="Temperature, or a mix.")] = (
+        None
+    ),
+    batch: Annotated[
+        str | None, typer.Option(metavar="N", help="Sequences decoded together, or a mix.")
+    ] = None,
+    concurrency: Annotated[
+        str | None, typer.Option(metavar="N", help="Requests in flight, instead of --batch.")
+    ] = None,
+    prompt_tokens: Annotated[str | None, typer.Option(metavar="N", help="Prompt length.")] = None,
+    output_tokens: Annotated[str | None, typer.Option(metavar="N", help="Answer length.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(metavar="WORD", help="latency, throughput or cost.")
+    ] = None,
+    set_: SetValues = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call it.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="File to write (default: NAME.yaml; - prints it)."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write a profile: from questions on a terminal, from options otherwise."""
+    given = {
+        "target": target,
+        "hardware.gpu": gpu,
+        "hardware.count": count,
+        "engine.name": engine.value if engine else None,
+        "engine.version": engine_version,
+        "dtype": dtype,
+        "workload.task": task,
+        "workload.temperature": temperature,
+        "workload.batch": batch,
+        "workload.concurrency": concurrency,
+        "workload.prompt_tokens": prompt_tokens,
+        "workload.output_tokens": output_tokens,
+        "objective": objective,
+    }
+    root = _tree({key: value for key, value in given.items() if value is not None}, set_ or [])
+    if "target" not in root.entries and "overrides" not in root.entries:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise InputError("--target is needed where no questions can be asked.")
+        from tuner.cli.questions import ask_missing
+
+        ask_missing(root)
+    title = name or suggested_name(root)
+    set_value(root, "name", _text(title))
+    place = _place(output or f"{title}.yaml", force)
+    _check(root, title)
+    _write(place, render_profile(root), title)
+
+
+#: keys whose value is text as it stands; the others are read as YAML, so that a mix is possible
+TEXT_KEYS = frozenset(
+    ("target", "hardware.gpu", "engine.name", "engine.version", "dtype", "objective")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the profile goes; None = standard output."""
+
+    file: str | None
+
+
+def _tree(given: dict[str, str], sets: list[str]) -> Node:
+    root = Node(Kind.MAPPING, None, None)
+    for key, value in given.items():
+        if key in TEXT_KEYS:
+            set_value(root, key, target_node(value) if key == "target" else _text(value))
+        else:
+            lay_over(root, [f"{key}={value}"])
+    lay_over(root, sets)
+    return root
+
+
+def target_node(text: str) -> Node:
+    """Return a model id, or the mapping that a config or GGUF file needs."""
+    for ending, key in ((".json", "config"), (".gguf", "gguf")):
+        if text.lower().endswith(ending):
+            return Node(Kind.MAPPING, None, OPTION, entries={key: (_text(key), _text(text))})
+    return _text(text)
+
+
+def _text(text: str) -> Node:
+    return Node(Kind.TEXT, None, OPTION, text, text)
+
+
+def suggested_name(root: Node) -> str:
+    """Return a name made of the task and the model, fit for a file."""
+    entry = root.entries.get("target")
+    model = entry[1] if entry else None
+    if model is not None and model.kind is Kind.TEXT:
+        words = model.text.rstrip("/").rsplit("/", 1)[-1]
+    else:
+        words = "profile"
+    task = "mix"
+    workload = root.entries.get("workload")
+    inner = workload[1].entries.get("task") if workload else None
+    if inner is None or inner[1].kind is Kind.TEXT:
+        task = inner[1].text if inner else "chat"
+    safe = "".join(mark if mark.isalnum() or mark in ".-" else "-" for mark in f"{task}-{words}")
+    return safe.strip(".-").lower()[:80] or "profile"
+
+
+def _place(file: str, force: bool) -> Place:
+    if file == "-":
+        return Place(None)
+    path = check_out_file("--output", file)
+    if path.exists() and not force:
+        raise InputError(f"--output: {file} exists; --force overwrites it.")
+    return Place(str(path))
+
+
+def _check(root: Node, title: str) -> None:
+    """Refuse what a profile could not say, naming the option rather than a line."""
+    try:
+        validate(root, path=None, name=title)
+    except ProfileError as error:
+        raise ProfileError([_at_option(problem) for problem in error.problems]) from None
+
+
+def _at_option(problem: Problem) -> Problem:
+    return replace(problem, where=replace(problem.where, file=None, line=None))
+
+
+def _write(place: Place, text: str, title: str) -> None:
+    shown = current_output()
+    if place.file is not None:
+        from pathlib import Path
+
+        write_file("--output", Path(place.file), [text.encode()])
+    if shown.json:
+        shown.emit_json({"schema_version": 1, "file": place.file, "name": title, "text": text})
+    elif place.file is None:
+        shown.text(text)
+    else:
+        shown.text(f"{place.file} is written. Next: specdec-tune recommend {place.file}")
