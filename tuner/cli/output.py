@@ -41,10 +41,10 @@ class Output:
         )
 
     def show(self, *renderables: RenderableType) -> None:
-        """Print renderables (or text, taken literally) to stdout."""
+        """Print renderables (or text, taken literally) to stdout; literal lines are never cut."""
         console = self.console()
         for renderable in renderables:
-            console.print(renderable, markup=False)
+            console.print(renderable, markup=False, crop=False)
 
     def text(self, text: str) -> None:
         """Print text exactly as it is, without rich: never wrapped, never styled."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.options import EngineName, EngineVersion, ProfilePath, SetValues
-from tuner.cli.output import current_output
+from tuner.cli.output import current_output, screen_width
 
 
 def predict(
@@ -36,7 +36,7 @@ def predict(
     """Numbers for configurations that you name; no choice is made."""
     from tuner.advise.predict import Question
     from tuner.advise.predict import predict as answer
-    from tuner.cli.questions import draft_lengths, methods, trees
+    from tuner.cli.configurations import draft_lengths, methods, trees
     from tuner.cli.reading import read
 
     output = current_output()
@@ -53,6 +53,6 @@ def predict(
 
         output.emit_json(prediction_document([found]))
     else:
-        from tuner.report.prediction import prediction_screen
+        from tuner.report.prediction import render_predictions
 
-        prediction_screen(output, found)
+        output.show(*render_predictions(found, width=screen_width()))

@@ -38,11 +38,14 @@ def recommend(
     from tuner.advise.gates import parse_gate
     from tuner.advise.recommend import recommend as decide
     from tuner.cli.emitting import only_commands
+    from tuner.cli.files import PLOT_ENDINGS, check_out_file
     from tuner.cli.reading import read
 
     output = current_output()
     gate = parse_gate(fail_if) if fail_if else None
-    found = [decide(read(name, set_, engine, engine_version)) for name in profiles]
+    plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS) if plot else None
+    read_profiles = [read(name, set_, engine, engine_version) for name in profiles]
+    found = [decide(profile) for profile in read_profiles]
     if emit or baseline_command or bench_command:
         only_commands(output, found, emit, baseline=baseline_command, bench=bench_command)
     elif output.json:
@@ -54,9 +57,9 @@ def recommend(
         from tuner.report.recommendation import render_recommendations
 
         output.show(*render_recommendations(found, width=screen_width(), top=top))
-    if plot is not None:
-        from tuner.report.recommendation_figure import draw
+    if plot_path is not None:
+        from tuner.cli.recommend_plot import write_recommendation_plot
 
-        draw(found, plot)
+        write_recommendation_plot(plot_path, read_profiles, found)
     if gate is not None:
         gate.check(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.cli.options import EngineName, EngineVersion, ProfilePath, SetValues
-from tuner.cli.output import current_output
+from tuner.cli.output import current_output, screen_width
 
 
 def why(
@@ -23,6 +23,6 @@ def why(
 
         output.emit_json(why_document(found))
     else:
-        from tuner.report.why import why_screen
+        from tuner.report.why import render_why
 
-        why_screen(output, found)
+        output.show(*render_why(found, width=screen_width()))

@@ -39,7 +39,7 @@ def formula_figure(grid: FormulaGrid, image_format: str) -> bytes:
     else:
         _draw_over_rates(axes, grid, values.max(axis=-1))
     axes.set_ylabel(label)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.1 * float(values.max()))
     return image_bytes(figure, image_format)
 
 

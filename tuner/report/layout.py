@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tuner.report.numbers import shorten_middle
+from tuner.report.numbers import shorten_names
 
 GAP = 2
 
@@ -78,7 +78,7 @@ def fitted_table(
         )
         if gap:
             table.add_column("", width=gap)
-        cells.append([shorten_middle(cell, size) for cell in column.cells])
+        cells.append(shorten_names(column.cells, size))
     for row in range(len(columns[0].cells) if columns else 0):
         line: list[Text] = [Text("")]
         for place, column_cells in enumerate(cells):
@@ -92,6 +92,12 @@ def fitted_table(
 def paragraph(text: str, *, indent: int = 2, style: str = "") -> Trimmed:
     """Return text that wraps at words, indented."""
     return Trimmed(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+
+
+def title_line(name: str, text: str, width: int) -> Trimmed:
+    """Return a bold name with text beside it, or under it where the line is too short."""
+    gap = "   " if cell_len(name) + cell_len(text) + 3 <= width else "\n  "
+    return Trimmed(Text.assemble(Text(name, style="bold"), gap, text))
 
 
 def labelled(label: str, text: str, *, width: int, indent: int = 2, style: str = "") -> Trimmed:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tuner.records.interval import Interval
+from tuner.records.methods import Engine
 from tuner.units import milliseconds
 
 ELLIPSIS = "…"
 DASH = "–"
-_MARK_WIDTH = 1
+#: where a name is cut, as the share that stays before the cut; the first that keeps names apart
+_HEAD_SHARES = (0.4, 0.6, 0.2, 0.8, 0.0, 0.9)
 
 
 def milliseconds_text(value_s: float) -> str:
@@ -59,7 +62,9 @@ def plain_number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as "97 %"."""
+    """Return a share as "97 %"; what is not quite certain never reads as 100 %."""
+    if 0.995 <= share < 1.0:
+        return "over 99 %"
     return f"{share * 100.0:.0f} %"
 
 
@@ -68,15 +73,32 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def shorten_middle(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` characters, the middle replaced by an ellipsis.
-
-    The end is favoured: names of drafters differ there.
-    """
+def shorten_middle(text: str, width: int, *, head_share: float = 0.4) -> str:
+    """Return ``text`` in at most ``width`` characters, the middle replaced by an ellipsis."""
     if len(text) <= width:
         return text
-    if width <= _MARK_WIDTH:
+    if width <= 1:
         return ELLIPSIS[: max(width, 0)]
-    kept = width - _MARK_WIDTH
-    head = kept * 2 // 5
+    kept = width - 1
+    head = int(kept * head_share)
     return text[:head] + ELLIPSIS + text[len(text) - (kept - head) :]
+
+
+def shorten_names(names: Sequence[str], width: int) -> list[str]:
+    """Return names in at most ``width`` characters, different ones still different if possible.
+
+    A name loses its owner ("meta-llama/") first, and then its middle.
+    """
+    bare = [name if len(name) <= width else name.rsplit("/", 1)[-1] for name in names]
+    for share in _HEAD_SHARES:
+        short = [shorten_middle(name, width, head_share=share) for name in bare]
+        if len(set(short)) == len(set(names)):
+            return short
+    return [shorten_middle(name, width) for name in bare]
+
+
+def sentence(text: str) -> str:
+    """Return ``text`` with a capital at its start, unless its first word is a name such as vLLM."""
+    first = text.split(" ", 1)[0]
+    is_name = not first.islower() or first in set(Engine)
+    return text if is_name else text[:1].upper() + text[1:]

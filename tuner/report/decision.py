@@ -1,0 +1,149 @@
+"""The decision in words: what to do first, then the numbers that carry it."""
+
+from __future__ import annotations
+
+from tuner.records.config import Prediction
+from tuner.records.decision import BatchRow, Recommendation, State
+from tuner.records.interval import Interval
+from tuner.records.methods import Method
+from tuner.report.names import METHOD_TITLES, config_text
+from tuner.report.numbers import (
+    counted,
+    factor,
+    milliseconds_number,
+    milliseconds_text,
+    percent,
+    plain_number,
+    sentence,
+    span,
+    whole_range,
+)
+
+STATE_WORDS = {State.ON: "ON", State.OFF: "OFF", State.MEASURE: "MEASURE"}
+STATE_STYLES = {State.ON: "bold green", State.OFF: "bold red", State.MEASURE: "bold yellow"}
+
+
+def headline(item: Recommendation, best: Prediction | None) -> str:
+    """Return the first sentence."""
+    if best is None:
+        return sentence(item.decision.reason)
+    batch = plain_number(round(item.baseline.batch, 1))
+    gain = f"{factor(best.speedup.mean)}{belief(best.speedup)}"
+    if item.decision.state is State.ON:
+        return f"{_what(best)}: {factor(best.speedup.mean)} as fast{belief(best.speedup)}."
+    if best.fits_memory is False:
+        return sentence(item.decision.reason)
+    if item.decision.state is State.MEASURE:
+        return f"The evidence does not decide: {config_text(best.config)} would run at {gain}."
+    return (
+        f"No method pays at batch {batch}: the best, {config_text(best.config)}, "
+        f"would run at {gain}."
+    )
+
+
+def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
+    """Return the lines under the headline, each a fact of its own."""
+    if best is None:
+        return _plain_lines(item)
+    lines = []
+    if item.decision.state is not State.OFF:
+        lines.append(_speed_line(item, best))
+        lines.append(_limit_line(item))
+    lines.append(_break_even_line(item, best))
+    if item.decision.state is State.OFF:
+        lines.append(_limit_line(item))
+        lines.append(_turning_line(item))
+    if item.decision.state is State.MEASURE and item.next_measurement is not None:
+        lines.append(f"What would decide: {item.next_measurement.what}.")
+    return [line for line in lines if line]
+
+
+def belief(interval: Interval) -> str:
+    """Return " (80 % belief 2.2–3.0)", or nothing for an exact number."""
+    if interval.p90 <= interval.p10:
+        return ""
+    return f" (80 % belief {span(interval, digits=2 if interval.mean < 2.0 else 1)})"
+
+
+def _what(best: Prediction) -> str:
+    config = best.config
+    title = METHOD_TITLES[config.method]
+    if config.tree:
+        return f"{title}, tree {config.tree} (steps/topk/draft tokens)"
+    return f"{title}, {counted(config.num_speculative_tokens, 'draft token')}"
+
+
+def _plain_lines(item: Recommendation) -> list[str]:
+    tpot = item.baseline.tpot_s
+    return [] if tpot is None else [f"Plain decoding: TPOT {milliseconds_text(tpot.mean)}."]
+
+
+def _speed_line(item: Recommendation, best: Prediction) -> str:
+    plain = item.baseline.tpot_s
+    if plain is None or best.tpot_s is None:
+        return ""
+    verb = "TPOT" if item.decision.state is State.ON else "TPOT would go"
+    before_ms, after_ms = milliseconds_number(plain.mean), milliseconds_text(best.tpot_s.mean)
+    text = f"{verb} {before_ms} → {after_ms}"
+    before = next((c for c in item.configs if c.config.method is Method.NONE), None)
+    if before and before.e2e_s is not None and best.e2e_s is not None:
+        text += f"; a whole request {before.e2e_s:.2f} → {best.e2e_s:.2f} s, prefill included"
+    if before and before.usd_per_million_tokens and best.usd_per_million_tokens:
+        text += (
+            f"; ${before.usd_per_million_tokens:.2f} → ${best.usd_per_million_tokens:.2f} "
+            "a million output tokens"
+        )
+    return text + "."
+
+
+def _limit_line(item: Recommendation) -> str:
+    check = item.latency_check
+    if check is None:
+        return ""
+    limit = plain_number(round(check.limit_s * 1000.0, 3))
+    plain = (
+        f"plain decoding holds it up to {check.plain_batch:,}"
+        if check.plain_batch
+        else "plain decoding misses it even alone"
+    )
+    if check.best_batch == 0:
+        return f"The {limit} ms target is out of reach at every batch; {plain}."
+    return f"The {limit} ms target holds up to {counted(check.best_batch, 'sequence')}; {plain}."
+
+
+def _break_even_line(item: Recommendation, best: Prediction) -> str:
+    threshold = item.decision.break_even_acceptance_length
+    if threshold is None:
+        return ""
+    tau = best.acceptance_length
+    expected = f"expected τ {tau.mean:.2f}"
+    if tau.p90 > tau.p10:
+        expected += f" ({span(tau, digits=2)})"
+    if item.decision.state is State.OFF:
+        return (
+            f"Break-even τ is {threshold:.2f}, {expected}: verifying {best.config.verify_tokens} "
+            f"tokens a sequence costs {best.verify_cost_ratio:.2f} plain steps here, drafting "
+            f"{best.step_cost_parts.draft:.2f}, the engine's own work "
+            f"{best.step_cost_parts.overhead:.2f}."
+        )
+    sure = f"; {percent(item.decision.confidence)} sure that it pays"
+    if item.decision.state is State.MEASURE or tau.p90 <= tau.p10:
+        sure = ""
+    return f"Pays while τ stays above {threshold:.2f}; {expected}{sure}."
+
+
+def _turning_line(item: Recommendation) -> str:
+    """Say at which batch speculation would pay, where the schedule has such rows."""
+    rows = [row for row in item.schedule.by_batch if row.method is not Method.NONE]
+    if not rows:
+        return ""
+    first = rows[0]
+    where = ", ".join(_row_range(row) for row in rows)
+    return (
+        f"It would pay at batch {where}: {factor(first.speedup)} with "
+        f"{METHOD_TITLES[first.method]} at batch {first.start:,}."
+    )
+
+
+def _row_range(row: BatchRow) -> str:
+    return f"{whole_range(row.start, row.end)} (K {row.num_speculative_tokens})"

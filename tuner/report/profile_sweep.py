@@ -1,0 +1,189 @@
+"""The screen and the JSON of a profile swept over batch or temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from rich.console import RenderableType
+
+from tuner.records.decision import State
+from tuner.records.methods import Method
+from tuner.records.sweep import ProfileSweep, SweepAxis, SweepPoint
+from tuner.report.decision import STATE_WORDS
+from tuner.report.export import (
+    Json,
+    document,
+    interval_dict,
+    milliseconds_dict,
+    prediction_dict,
+)
+from tuner.report.layout import Column, fitted_table, literal, paragraph, title_line
+from tuner.report.names import column_name, config_text, drafter_text, setting_text
+from tuner.report.numbers import factor, milliseconds_text, plain_number, span
+from tuner.report.plots import Series, line_plot
+
+_AXIS_LABELS = {SweepAxis.BATCH: "batch", SweepAxis.TEMPERATURE: "T"}
+
+
+def render_profile_sweep(
+    sweep: ProfileSweep, *, width: int, blocks: bool = True
+) -> list[RenderableType]:
+    """Return the table with its changes marked, the curve, and one sentence."""
+    points = sweep.points
+    series = Series(
+        label="",
+        x=[point.value for point in points],
+        y=[point.speedup.mean for point in points],
+    )
+    plot = line_plot(
+        [series],
+        width=width,
+        x_label=_AXIS_LABELS[sweep.axis],
+        y_label="speedup of the best that drafts",
+        x_log=sweep.axis is SweepAxis.BATCH,
+        blocks=blocks,
+    )
+    return [
+        "",
+        title_line(sweep.profile, sweep.title, width),
+        "",
+        _table(sweep, width),
+        "",
+        literal(plot),
+        "",
+        paragraph(sweep_sentence(sweep)),
+    ]
+
+
+def sweep_sentence(sweep: ProfileSweep) -> str:
+    """Return where it should be on, off or measured, and with what."""
+    label = _AXIS_LABELS[sweep.axis]
+    parts = []
+    for first, last in _runs(sweep.points):
+        where = plain_number(first.value)
+        if last.value != first.value:
+            where += f" to {plain_number(last.value)}"
+        parts.append(f"{label} {where}: {_advice(first)}")
+    return "; ".join(parts) + "."
+
+
+def profile_sweep_document(sweep: ProfileSweep) -> Json:
+    """Return the document of ``sweep PROFILE --over … --json``."""
+    return document(
+        [
+            {
+                "profile": sweep.profile,
+                "over": sweep.axis.value,
+                "points": [_point_dict(point) for point in sweep.points],
+                "changes": [
+                    {
+                        "from": first.value,
+                        "to": last.value,
+                        "state": first.state.value,
+                        "method": first.best.config.method.value,
+                        "num_speculative_tokens": first.best.config.num_speculative_tokens,
+                    }
+                    for first, last in _runs(sweep.points)
+                ],
+            }
+        ]
+    )
+
+
+def _point_dict(point: SweepPoint) -> Json:
+    return {
+        "value": point.value,
+        "state": point.state.value,
+        "speedup": interval_dict(point.speedup),
+        "plain_tpot_ms": (
+            None if point.plain_tpot_s is None else milliseconds_dict(point.plain_tpot_s)
+        ),
+        "best": prediction_dict(point.best),
+    }
+
+
+def _table(sweep: ProfileSweep, width: int) -> RenderableType:
+    points = sweep.points
+    changed = [True, *(_setup(a) != _setup(b) for a, b in pairwise(points))]
+    changed[0] = False
+    return fitted_table(
+        [
+            Column(
+                title=_AXIS_LABELS[sweep.axis],
+                cells=tuple(plain_number(point.value) for point in points),
+            ),
+            Column(
+                title="advice",
+                cells=tuple(STATE_WORDS[point.state] for point in points),
+                align="left",
+            ),
+            Column(
+                title="best",
+                cells=tuple(column_name(point.best.config.method) for point in points),
+                align="left",
+            ),
+            Column(
+                title="drafter",
+                cells=tuple(drafter_text(point.best.config) for point in points),
+                align="left",
+                shortest=14,
+                drop_order=2,
+            ),
+            Column(
+                title="K",
+                cells=tuple(setting_text(point.best.config).removeprefix("K ") for point in points),
+            ),
+            Column(
+                title="τ",
+                cells=tuple(f"{point.best.acceptance_length.mean:.2f}" for point in points),
+            ),
+            Column(title="plain", cells=tuple(_plain(point) for point in points), drop_order=1),
+            Column(title="TPOT", cells=tuple(_best(point) for point in points)),
+            Column(title="speedup", cells=tuple(factor(point.speedup.mean) for point in points)),
+            Column(title="80 %", cells=tuple(_spread(point) for point in points), align="left"),
+            Column(title="", cells=tuple("◂" if flag else "" for flag in changed), align="left"),
+        ],
+        width=width,
+        indent=2,
+    )
+
+
+def _runs(points: tuple[SweepPoint, ...]) -> Iterator[tuple[SweepPoint, SweepPoint]]:
+    """Yield first and last point of each stretch with one advice."""
+    first = last = points[0]
+    for point in points[1:]:
+        if _setup(point) != _setup(first):
+            yield first, last
+            first = point
+        last = point
+    yield first, last
+
+
+def _setup(point: SweepPoint) -> tuple[object, ...]:
+    """Return what has to be changed on the server; where it is off, nothing else matters."""
+    if point.state is State.OFF:
+        return (point.state,)
+    config = point.best.config
+    return (point.state, config.method, drafter_text(config), setting_text(config))
+
+
+def _advice(point: SweepPoint) -> str:
+    if point.state is State.OFF:
+        return "off"
+    name = config_text(point.best.config)
+    return name if point.state is State.ON else f"measure {name}"
+
+
+def _plain(point: SweepPoint) -> str:
+    return "" if point.plain_tpot_s is None else milliseconds_text(point.plain_tpot_s.mean)
+
+
+def _best(point: SweepPoint) -> str:
+    return "" if point.best.tpot_s is None else milliseconds_text(point.best.tpot_s.mean)
+
+
+def _spread(point: SweepPoint) -> str:
+    if point.best.config.method is Method.NONE or point.speedup.p90 <= point.speedup.p10:
+        return ""
+    return span(point.speedup, digits=2 if point.speedup.mean < 2.0 else 1)

@@ -1,0 +1,84 @@
+"""The figure of ``recommend --plot``: speedup over draft length, and over load, with beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuner.records.config import Prediction
+from tuner.records.decision import State
+from tuner.records.interval import Interval
+from tuner.records.methods import Method
+from tuner.records.sweep import ProfileSweep, SweepPoint
+from tuner.report.figures import image_bytes, new_figure, style_of
+from tuner.report.names import METHOD_TITLES, setting_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW_HEIGHT = 3.6
+_WIDTH = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """What is drawn of one profile: one row of the figure."""
+
+    profile: str
+    #: chains of the best method and drafter at the profile's load, ascending K
+    over_k: tuple[Prediction, ...]
+    over_batch: ProfileSweep
+
+
+def recommendation_figure(panels: Sequence[Panel], image_format: str) -> bytes:
+    """Return one row a profile: speedup over K on the left, over batch on the right."""
+    figure = new_figure(_WIDTH, _ROW_HEIGHT * len(panels))
+    grid = figure.subplots(len(panels), 2, squeeze=False)
+    for (left, right), panel in zip(grid, panels, strict=True):
+        _draw_over_k(left, panel)
+        _draw_over_batch(right, panel.over_batch.points)
+        left.set_title(panel.profile, loc="left", fontsize=10)
+    return image_bytes(figure, image_format)
+
+
+def _draw_over_k(axes: Axes, panel: Panel) -> None:
+    if panel.over_k:
+        counts = [item.config.num_speculative_tokens for item in panel.over_k]
+        title = METHOD_TITLES[panel.over_k[0].config.method]
+        load = f"batch {panel.over_k[0].batch:.3g}"
+        _draw_belief(axes, counts, [item.speedup for item in panel.over_k], f"{title}, {load}")
+        axes.set_xticks(counts)
+    else:
+        axes.text(0.5, 0.5, "no chain of draft tokens", ha="center", transform=axes.transAxes)
+    axes.set_xlabel("draft tokens a step, K")
+    axes.set_ylabel("speedup over plain decoding")
+
+
+def _draw_over_batch(axes: Axes, points: Sequence[SweepPoint]) -> None:
+    batches = [point.value for point in points]
+    _draw_belief(axes, batches, [point.speedup for point in points], "best that drafts")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(batches, [f"{batch:g}" for batch in batches])
+    axes.set_xlabel("batch")
+    before = ""
+    for point in points:
+        off = point.state is State.OFF or point.best.config.method is Method.NONE
+        text = "off" if off else setting_text(point.best.config)
+        if text != before:
+            place = (point.value, point.speedup.mean)
+            axes.annotate(text, place, (0, 6), textcoords="offset points", fontsize=8)
+        before = text
+
+
+def _draw_belief(
+    axes: Axes, places: Sequence[float], speedups: Sequence[Interval], label: str
+) -> None:
+    style = style_of(0, len(places))
+    lows = [speedup.p10 for speedup in speedups]
+    highs = [speedup.p90 for speedup in speedups]
+    axes.axhline(1.0, color="0.6", linewidth=1.0)
+    axes.fill_between(places, lows, highs, color=style["color"], alpha=0.2, label="80 % belief")
+    axes.plot(places, [speedup.mean for speedup in speedups], label=label, **style)
+    axes.set_ylim(0.0, 1.1 * max([*highs, 1.0]))
+    axes.legend(fontsize=8, loc="lower left")
