@@ -7,6 +7,8 @@ replacing is that of :mod:`tuner.simulate.rules`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,25 @@ def emitted_tokens(drafts: IntArray, num_accepted: IntArray, final: IntArray) ->
     return np.where(slots == accepted, final[..., None], tokens)
 
 
+#: up to this vocabulary a product with a triangle of ones beats a running sum
+_TRIANGLE_TOKENS = 64
+
+
+@lru_cache(maxsize=8)
+def _triangle(size: int, dtype: np.dtype[Any]) -> RowArray:
+    return np.triu(np.ones((size, size), dtype=dtype))
+
+
+def cumulated(rows: RowArray) -> RowArray:
+    """Return running sums along the last axis; they never fall, and stand still at zeros."""
+    size = rows.shape[-1]
+    if rows.ndim == 2 and size <= _TRIANGLE_TOKENS:
+        # The same additions in the same order for every column, so rounding keeps the order.
+        product: RowArray = rows @ _triangle(size, rows.dtype)
+        return product
+    return rows.cumsum(axis=-1)
+
+
 def draw(rows: RowArray, uniforms: FloatArray) -> IntArray:
     """Draw one token from each row by inverting its cumulative distribution.
 
@@ -55,10 +76,11 @@ def draw(rows: RowArray, uniforms: FloatArray) -> IntArray:
     -------
     (...) integers; never a token of probability 0
     """
-    cumulative = rows.cumsum(axis=-1)
-    points = uniforms[..., None] * cumulative[..., -1:]
-    tokens: IntArray = (cumulative <= points).sum(axis=-1)
-    return tokens
+    cumulative = cumulated(rows)
+    # Scaling by the last entry, in the rows' own precision, keeps the point below it.
+    points = cumulative[..., -1:] * uniforms[..., None].astype(rows.dtype)
+    below = np.nextafter(cumulative[..., -1:], 0.0, dtype=rows.dtype)
+    return np.asarray((cumulative > np.minimum(points, below)).argmax(axis=-1))
 
 
 def batch_step(
@@ -86,26 +108,31 @@ def batch_step(
     """
     batch, window = windows.shape
     n = num_speculative_tokens
+    sequence = np.arange(batch)
     history = np.concatenate([windows, np.zeros((batch, n + 1), dtype=np.int64)], axis=1)
-    draft_rows = np.empty((batch, n, target.vocab_size))
+    draft_rows: list[RowArray] = []
+    draft_at = np.empty((batch, n))
     for position in range(n):
         end = window + position
         rows = drafter.probs(history[:, end - drafter.order : end])
-        history[:, end] = draw(rows, rng.random(batch))
-        draft_rows[:, position] = rows
+        tokens = draw(rows, rng.random(size=(batch,)))
+        history[:, end] = tokens
+        draft_at[:, position] = rows[sequence, tokens]
+        draft_rows.append(rows)
     drafts = history[:, window : window + n].copy()
 
+    # One pass of the target: its distributions before each draft and after the last one.
     target_rows = target.probs(_target_windows(history, window, n, target.order))
+    target_at = target_rows[sequence[:, None], np.arange(n), drafts].astype(np.float64)
 
-    kept = rng.random((batch, n)) < recipe.accept(
-        _at(target_rows[:, :n], drafts), _at(draft_rows, drafts)
-    )
-    num_accepted = np.logical_and.accumulate(kept, axis=1).sum(axis=1)
+    rejected = np.ones((batch, n + 1), dtype=np.bool_)
+    keep = recipe.accept(target_at, draft_at)
+    np.greater_equal(rng.random(size=(batch, n)), keep, out=rejected[:, :n])
+    num_accepted = rejected.argmax(axis=1)
 
     final_rows = _final_rows(target_rows, draft_rows, num_accepted, recipe)
-    final = draw(final_rows, rng.random(batch))
+    final = draw(final_rows, rng.random(size=(batch,)))
 
-    sequence = np.arange(batch)
     history[sequence, window + num_accepted] = final
     length = recipe.keep(num_accepted, n)
     kept_columns = length[:, None] + np.arange(window)
@@ -123,26 +150,18 @@ def _target_windows(history: IntArray, window: int, n: int, order: int) -> IntAr
     return history[:, columns]
 
 
-def _at(rows: RowArray, tokens: IntArray) -> FloatArray:
-    """Return each row's probability of its token, shape (...)."""
-    return np.asarray(np.take_along_axis(rows, tokens[..., None], axis=-1)[..., 0], np.float64)
-
-
 def _final_rows(
-    target_rows: RowArray, draft_rows: FloatArray, num_accepted: IntArray, recipe: Recipe
-) -> FloatArray:
+    target_rows: RowArray, draft_rows: list[RowArray], num_accepted: IntArray, recipe: Recipe
+) -> RowArray:
     """Return the distribution of the final token of each sequence, shape (B, V)."""
-    batch, n = draft_rows.shape[:2]
-    sequence = np.arange(batch)
-    rows = np.asarray(target_rows[sequence, num_accepted], dtype=np.float64)
-    if n == 0:
+    n = len(draft_rows)
+    sequence = np.arange(len(num_accepted))
+    rows: RowArray = target_rows[sequence, num_accepted]
+    if not n:
         return rows
-    rejected = np.flatnonzero(num_accepted < n)
-    at = num_accepted[rejected]
-    rows[rejected] = recipe.replace(rows[rejected], draft_rows[rejected, at])
-    full = np.flatnonzero(num_accepted == n)
-    rows[full] = recipe.bonus(rows[full], draft_rows[full, n - 1])
-    return rows
+    drafted = np.stack(draft_rows)[np.minimum(num_accepted, n - 1), sequence]
+    is_full = (num_accepted == n)[:, None]
+    return np.where(is_full, recipe.bonus(rows, drafted), recipe.replace(rows, drafted))
 
 
 def start_windows(prompts: IntArray, batch: int, target: NextToken, drafter: NextToken) -> IntArray:

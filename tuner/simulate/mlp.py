@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ from tuner.simulate.models import IntArray, RowArray
 
 #: double precision for proofs, single precision for speed: everything follows the weights' own
 WeightArray = NDArray[Any]
+
+#: exp of it times any vocabulary stays far from overflow in single precision (e^88)
+_SAFE_LOGIT = 60.0
+#: rows handled together: small enough for a core's cache, and for BLAS to stay on one thread
+_BLOCK_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +38,20 @@ class MLPModel:
     hidden_bias: WeightArray
     output: WeightArray
     output_bias: WeightArray
+    #: first layer with the bias added to place 0
+    _first: WeightArray = field(init=False)
+    _ones: WeightArray = field(init=False)
+    #: no logit is larger in absolute value
+    _logit_bound: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = self.embedding.copy()
+        first[0] += self.hidden_bias
+        largest = np.maximum(first.max(axis=1).sum(axis=0), 0.0)
+        bound = (largest @ np.abs(self.output) + np.abs(self.output_bias)).max()
+        object.__setattr__(self, "_first", first)
+        object.__setattr__(self, "_ones", np.ones((self.vocab_size, 1), dtype=first.dtype))
+        object.__setattr__(self, "_logit_bound", float(bound))
 
     @property
     def order(self) -> int:
@@ -46,10 +65,9 @@ class MLPModel:
 
     def hidden(self, windows: IntArray) -> WeightArray:
         """Return hidden activations, ReLU(sum of rows + bias), shape (..., H)."""
-        total = np.take(self.embedding[0], windows[..., 0], axis=0)
+        total: WeightArray = np.take(self._first[0], windows[..., 0], axis=0)
         for place in range(1, self.order):
-            total += np.take(self.embedding[place], windows[..., place], axis=0)
-        total += self.hidden_bias
+            total += np.take(self._first[place], windows[..., place], axis=0)
         return np.maximum(total, 0.0, out=total)
 
     def logits(self, windows: IntArray) -> WeightArray:
@@ -60,11 +78,15 @@ class MLPModel:
 
     def probs(self, windows: IntArray) -> RowArray:
         """Return next-token distributions; see :class:`NextToken`."""
-        logits = self.logits(windows)
-        logits -= logits.max(axis=-1, keepdims=True)
-        weights = np.exp(logits, out=logits)
-        weights /= weights @ np.ones((self.vocab_size, 1), dtype=weights.dtype)
-        return weights
+        flat = windows.reshape(-1, self.order)
+        rows = np.empty((len(flat), self.vocab_size), dtype=self.output.dtype)
+        for start in range(0, len(flat), _BLOCK_ROWS):
+            weights = self.logits(flat[start : start + _BLOCK_ROWS])
+            if self._logit_bound > _SAFE_LOGIT:
+                weights -= weights.max(axis=-1, keepdims=True)
+            np.exp(weights, out=weights)
+            np.divide(weights, weights @ self._ones, out=rows[start : start + _BLOCK_ROWS])
+        return rows.reshape(*windows.shape[:-1], self.vocab_size)
 
 
 def random_mlp(

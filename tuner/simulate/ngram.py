@@ -7,6 +7,9 @@ import numpy as np
 from tuner.errors import InputError
 from tuner.simulate.models import FloatArray, IntArray, RowArray, last_tokens
 
+#: contexts are numbered in one array up to this many (32 MB)
+_MAX_DENSE = 1 << 22
+
 
 class NGramModel:
     """Next-token distributions from the counts of a text.
@@ -47,6 +50,10 @@ class NGramModel:
                 lower = self._look_up(m - 1, shorter)
             rows = (counts + kinds * lower) / (counts.sum(axis=1, keepdims=True) + kinds)
             self.levels.append((seen, rows))
+        self._rows = np.concatenate([rows for _, rows in self.levels])
+        self._row_of: IntArray | None = None
+        if vocab_size**order <= _MAX_DENSE:
+            self._row_of = self._find(np.arange(vocab_size**order))
 
     def _look_up(self, m: int, codes: IntArray) -> FloatArray:
         """Return rows of order ``m``; every code must have been seen."""
@@ -55,20 +62,25 @@ class NGramModel:
 
     def probs(self, windows: IntArray) -> RowArray:
         """Return the row of the longest context seen in the text; see :class:`NextToken`."""
-        shape = windows.shape[:-1]
         codes = _code(windows.reshape(-1, self.order), self.vocab_size)
-        out = np.empty((codes.size, self.vocab_size))
+        numbers = self._find(codes) if self._row_of is None else self._row_of[codes]
+        rows: FloatArray = self._rows[numbers]
+        return rows.reshape(*windows.shape[:-1], self.vocab_size)
+
+    def _find(self, codes: IntArray) -> IntArray:
+        """Return the number of the row of each context, the longest known suffix first."""
+        numbers = np.empty(codes.size, dtype=np.int64)
         open_places = np.arange(codes.size)
+        first = len(self._rows)
         for m in range(self.order, -1, -1):
             seen, rows = self.levels[m]
+            first -= len(rows)
             wanted = codes[open_places] % self.vocab_size**m
             at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
             found = seen[at] == wanted
-            out[open_places[found]] = rows[at[found]]
+            numbers[open_places[found]] = first + at[found]
             open_places = open_places[~found]
-            if not open_places.size:
-                break
-        return out.reshape(*shape, self.vocab_size)
+        return numbers
 
 
 def _code(windows: IntArray, vocab_size: int) -> IntArray:

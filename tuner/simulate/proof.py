@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tuner.simulate.batched import first_tokens
+from tuner.simulate.cases import Case, fault_case, standard_cases
 from tuner.simulate.distances import acceptance_rates
 from tuner.simulate.enumeration import output_law, target_law, total_variation
-from tuner.simulate.mlp import perturbed_mlp, random_mlp
-from tuner.simulate.models import FloatArray, IntArray, NextToken, random_table
-from tuner.simulate.pairs import perturbed
+from tuner.simulate.models import FloatArray, IntArray, random_table
 from tuner.simulate.rules import EXACT, FAULTS, Recipe
-from tuner.simulate.sampling import Reshaped, SamplingSetting
 from tuner.simulate.statistics import Fit, chi_square, chi_square_power, g_test, kl_bias
 
 #: largest deviation of a probability that counts as equal
@@ -30,18 +28,10 @@ CHI_SQUARE_RESTARTS = 50_000
 G_TEST_SAMPLES = 100_000
 G_TEST_VOCABULARY = 32
 _G_TEST_RUN = 100
+#: draft tokens with which planted faults are looked at: the fewest at which all four show
+FAULT_TOKENS = 2
 
 Report = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
-    """A target and a drafter over a small vocabulary, and where decoding starts."""
-
-    name: str
-    target: NextToken
-    drafter: NextToken
-    contexts: tuple[tuple[int, ...], ...] = ((),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,47 +127,6 @@ class Proof:
         return all(check.fits for check in checks) and all(fault.caught for fault in self.faults)
 
 
-def standard_cases(vocab_size: int, rng: np.random.Generator) -> tuple[Case, ...]:
-    """Return the models of the proof: without context, with one or two tokens, greedy."""
-    independent = random_table(rng, vocab_size, 0)
-    markov = random_table(rng, vocab_size, 1, sharpness=1.5)
-    close = perturbed(markov, 1.0, rng)
-    longer = random_table(rng, vocab_size, 2, sharpness=1.5)
-    network = random_mlp(rng, vocab_size=vocab_size, order=2, hidden_size=8, sharpness=1.5)
-    rough = perturbed_mlp(network, 0.5, rng)
-    shaped = SamplingSetting(temperature=0.8, top_k=max(vocab_size - 1, 1), top_p=0.95)
-    greedy = SamplingSetting(temperature=0.0)
-    one = ((0,), (vocab_size - 1,))
-    two = ((0, 0), (vocab_size - 1, 1))
-    return (
-        Case(
-            name="independent tokens",
-            target=independent,
-            drafter=random_table(rng, vocab_size, 0),
-        ),
-        Case(name="Markov 1, drafter Markov 1", target=markov, drafter=close, contexts=one),
-        Case(
-            name="Markov 2, drafter without context",
-            target=longer,
-            drafter=random_table(rng, vocab_size, 0),
-            contexts=two,
-        ),
-        Case(name="MLP, drafter perturbed MLP", target=network, drafter=rough, contexts=two),
-        Case(
-            name="T 0.8, top-k, top-p on both",
-            target=Reshaped(longer, shaped),
-            drafter=Reshaped(perturbed(longer, 0.7, rng), shaped),
-            contexts=two,
-        ),
-        Case(
-            name="T 0 (greedy)",
-            target=Reshaped(network, greedy),
-            drafter=Reshaped(perturbed_mlp(network, 2.0, rng), greedy),
-            contexts=two,
-        ),
-    )
-
-
 def prove(
     *,
     vocab_size: int,
@@ -212,7 +161,7 @@ def prove(
     )
     report("G-test")
     divergence = diverge(max_speculative_tokens, samples, rng, level, recipe)
-    caught = () if fault else tuple(_catch(cases, restarts, rng, level, report))
+    caught = () if fault else tuple(_catch(restarts, rng, level, report))
     return Proof(
         seed=seed,
         level=level,
@@ -348,11 +297,11 @@ def diverge(
 
 
 def _catch(
-    cases: tuple[Case, ...], restarts: int, rng: np.random.Generator, level: float, report: Report
+    restarts: int, rng: np.random.Generator, level: float, report: Report
 ) -> Iterator[FaultCheck]:
-    """Plant each fault in the Markov case, where all four show, and look whether it is noticed."""
-    case = cases[1]
-    n = 2
+    """Plant each fault in a case where all four show, and look whether it is noticed."""
+    case = fault_case()
+    n = FAULT_TOKENS
     for fault, recipe in FAULTS.items():
         report(f"planted fault: {fault}")
         sampled = sample_case(case, n, restarts, rng, level, recipe)

@@ -96,7 +96,7 @@ def speculative_step(
 
     num_accepted = 0
     for token, target_row, draft_row in zip(drafts, target_rows, draft_rows, strict=False):
-        keep = recipe.accept(np.float64(target_row[token]), np.float64(draft_row[token]))
+        keep = recipe.accept(np.array(target_row[token]), np.array(draft_row[token]))
         if not chance.coin(float(keep)):
             final_row = recipe.replace(target_row, draft_row)
             break
@@ -107,7 +107,7 @@ def speculative_step(
     final = chance.token(final_row)
 
     # Rejected drafts leave the context: prefix, accepted drafts, final token.
-    length = int(recipe.keep(np.int64(num_accepted), num_speculative_tokens))
+    length = int(recipe.keep(np.array(num_accepted), num_speculative_tokens))
     written = [*drafts, final]
     written[num_accepted] = final
     return Step(

@@ -40,24 +40,26 @@ def acceptance_probability(target_at: FloatArray, draft_at: FloatArray) -> Float
     return kept
 
 
-def residual(target_rows: RowArray, draft_rows: RowArray) -> FloatArray:
+def residual(target_rows: RowArray, draft_rows: RowArray) -> RowArray:
     """Return the normalised positive part of target - draft, shape (..., V).
 
     Where nothing is left (equal distributions, or a difference lost in rounding) a rejection has
     probability 0 and the target's own row is returned.
     """
-    rest = np.maximum(np.asarray(target_rows, dtype=np.float64) - draft_rows, 0.0)
+    rest = np.maximum(target_rows - draft_rows, 0.0)
     mass = rest.sum(axis=-1, keepdims=True)
-    normal: FloatArray = np.divide(rest, mass, out=np.array(target_rows, float), where=mass > 0.0)
-    return normal
+    if (mass > 0.0).all():
+        rest /= mass
+        return rest
+    return np.divide(rest, mass, out=target_rows.copy(), where=mass > 0.0)
 
 
 def _inverted_ratio(target_at: FloatArray, draft_at: FloatArray) -> FloatArray:
     return acceptance_probability(draft_at, target_at)
 
 
-def _target_unchanged(target_rows: RowArray, draft_rows: RowArray) -> FloatArray:
-    return np.broadcast_to(np.asarray(target_rows, float), draft_rows.shape).copy()
+def _target_unchanged(target_rows: RowArray, draft_rows: RowArray) -> RowArray:
+    return target_rows
 
 
 def _bonus_of_target(target_rows: RowArray, draft_rows: RowArray) -> RowArray:
@@ -84,7 +86,7 @@ class Recipe:
     #: (target_at, draft_at) -> chance of keeping the drafted token
     accept: Callable[[FloatArray, FloatArray], FloatArray] = acceptance_probability
     #: (target_rows, draft_rows) -> rows that the replacement is drawn from
-    replace: Callable[[RowArray, RowArray], FloatArray] = residual
+    replace: Callable[[RowArray, RowArray], RowArray] = residual
     #: (target_rows after all drafts, draft_rows of the last draft) -> rows of the bonus token
     bonus: Callable[[RowArray, RowArray], RowArray] = _bonus_of_target
     #: (num_accepted, num_speculative_tokens) -> tokens that stay in the context
