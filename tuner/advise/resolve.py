@@ -129,6 +129,8 @@ def _hardware(
         )
     else:
         device, count = _accelerator(spec), spec.count
+        if not {"hardware.gpu", "hardware.memory_gb"} & profile.given:
+            assumptions.append(_default("hardware", device.name, "no device in the profile"))
     layout = profile.parallel
     tensor = layout.tensor or max(count // (layout.pipeline * layout.data), 1)
     return Hardware(

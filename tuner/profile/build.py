@@ -24,6 +24,8 @@ from tuner.records.workload import (
 )
 
 Values = Mapping[str, Any]
+#: device taken where only a count is given: the most measured one in the data that ships
+DEFAULT_DEVICE = "H100-SXM"
 FILE_KEYS = {"config": "config_path", "gguf": "gguf_path"}
 
 
@@ -37,6 +39,8 @@ def build_profile(values: Values, *, file: str | None, fallback_name: str) -> Pr
     for name, record in _SECTIONS.items():
         if name in values:
             rest[name] = record(**values[name])
+    if "hardware" in values and not {"gpu", "memory_gb"} & values["hardware"].keys():
+        rest["hardware"] = HardwareSpec(gpu=DEFAULT_DEVICE, **values["hardware"])
     if "workload" in values:
         rest["workload"] = _workload(values["workload"])
     if "target" in values:

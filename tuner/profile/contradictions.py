@@ -96,13 +96,13 @@ def check_hardware(values: Values, root: Node, problems: Problems) -> None:
         problems.note(
             place(root, key), key, "contradicts hardware.gpu: give a name or numbers, not both."
         )
-    elif "gpu" not in hardware:
+    elif numbers:
         missing = [name for name in NUMBERS[:2] if name not in hardware]
         if missing and _are_valid(values, "hardware", *NUMBERS):
             problems.note(
                 place(root, "hardware"),
                 "hardware",
-                "name a gpu, or give memory_gb and bandwidth_tb_s (bf16_tflops helps).",
+                f"a device by numbers needs {' and '.join(missing)} too (bf16_tflops helps).",
             )
 
 

@@ -254,9 +254,9 @@ class Mix:
         before = len(problems)
         for text, (key_node, share_node) in node.entries.items():
             value = self.item.read(key_node, key, problems)
-            share = _SHARE.read(share_node, f"{key}.{text}", problems)
-            if value is INVALID or share is INVALID:
+            if value is INVALID:
                 continue
+            share = _SHARE.read(share_node, f"{key}.{text}", problems)
             if value in shares:
                 problems.note(key_node, key, f"{text} is listed twice.")
             shares[value] = share
