@@ -24,7 +24,7 @@ def main() -> int:
         command = [sys.executable, "-m", module, *arguments]
         if module == "importlinter.cli":
             code = (
-                "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
+                "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
             )
             command = [sys.executable, "-c", code]
         if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
