@@ -46,6 +46,10 @@ def recommend(
     plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS) if plot else None
     read_profiles = [read(name, set_, engine, engine_version) for name in profiles]
     found = [decide(profile) for profile in read_profiles]
+    if plot_path is not None:
+        from tuner.cli.recommend_plot import write_recommendation_plot
+
+        write_recommendation_plot(plot_path, read_profiles, found)
     if emit or baseline_command or bench_command:
         only_commands(output, found, emit, baseline=baseline_command, bench=bench_command)
     elif output.json:
@@ -57,9 +61,5 @@ def recommend(
         from tuner.report.recommendation import render_recommendations
 
         output.show(*render_recommendations(found, width=screen_width(), top=top))
-    if plot_path is not None:
-        from tuner.cli.recommend_plot import write_recommendation_plot
-
-        write_recommendation_plot(plot_path, read_profiles, found)
     if gate is not None:
         gate.check(found)

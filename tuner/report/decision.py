@@ -14,6 +14,7 @@ from tuner.report.numbers import (
     milliseconds_text,
     percent,
     plain_number,
+    seconds_number,
     sentence,
     span,
     whole_range,
@@ -87,7 +88,8 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     text = f"{verb} {before_ms} → {after_ms}"
     before = next((c for c in item.configs if c.config.method is Method.NONE), None)
     if before and before.e2e_s is not None and best.e2e_s is not None:
-        text += f"; a whole request {before.e2e_s:.2f} → {best.e2e_s:.2f} s, prefill included"
+        request = f"{seconds_number(before.e2e_s)} → {seconds_number(best.e2e_s)} s"
+        text += f"; a whole request {request}, prefill included"
     if before and before.usd_per_million_tokens and best.usd_per_million_tokens:
         text += (
             f"; ${before.usd_per_million_tokens:.2f} → ${best.usd_per_million_tokens:.2f} "

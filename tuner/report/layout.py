@@ -58,10 +58,8 @@ def fitted_table(
     columns: Sequence[Column], *, width: int, indent: int = 2, bold_row: int | None = None
 ) -> Trimmed:
     """Return a table no wider than ``width``: unimportant columns go first, then names shorten."""
-    shown = [column for column in columns if any(cell.strip() for cell in column.cells)]
     room = width - indent
-    while _least_width(shown) > room and any(column.drop_order for column in shown):
-        shown.remove(max(shown, key=lambda column: column.drop_order))
+    shown = _chosen([column for column in columns if any(map(str.strip, column.cells))], room)
     spare = room - _least_width(shown)
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 0), expand=False)
     table.add_column("", width=indent)
@@ -113,6 +111,19 @@ def labelled(label: str, text: str, *, width: int, indent: int = 2, style: str =
 def literal(lines: Sequence[str]) -> Text:
     """Return lines that are never wrapped, styled or read as markup."""
     return Text("\n".join(lines), no_wrap=True, overflow="ignore")
+
+
+def _chosen(columns: list[Column], room: int) -> list[Column]:
+    """Leave out what does not fit, then take back what still does, the most important first."""
+    kept = list(columns)
+    while _least_width(kept) > room and any(column.drop_order for column in kept):
+        kept.remove(max(kept, key=lambda column: column.drop_order))
+    left_out = [column for column in columns if column not in kept]
+    for column in sorted(left_out, key=lambda column: column.drop_order):
+        wider = [other for other in columns if other in kept or other is column]
+        if _least_width(wider) <= room:
+            kept = wider
+    return kept
 
 
 def _least_width(columns: Sequence[Column]) -> int:

@@ -20,6 +20,13 @@ def milliseconds_text(value_s: float) -> str:
     return f"{milliseconds_number(value_s)} ms"
 
 
+def seconds_number(value_s: float) -> str:
+    """Return the number of seconds without its unit, three digits from 1 s on."""
+    if value_s >= 100.0:
+        return f"{value_s:,.0f}"
+    return f"{value_s:.1f}" if value_s >= 10.0 else f"{value_s:.2f}"
+
+
 def milliseconds_number(value_s: float) -> str:
     """Return the number of milliseconds without its unit."""
     value = milliseconds(value_s)

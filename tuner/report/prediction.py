@@ -10,25 +10,40 @@ from tuner.report.candidates import candidates_table
 from tuner.report.footer import rests_on_parts, warning_parts
 from tuner.report.layout import Column, fitted_table, paragraph, title_line
 from tuner.report.names import column_name, setting_text
-from tuner.report.numbers import counted, milliseconds_text, plain_number
+from tuner.report.numbers import milliseconds_text, plain_number, seconds_number
+
+#: beyond this many configurations a second table is no longer read
+_MOST_CLIENT_ROWS = 16
 
 
 def render_predictions(item: Answer, *, width: int) -> list[RenderableType]:
     """Return title, table, what clients would see, warnings, what it rests on."""
     configs = item.configs
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
-    load = item.context_line
-    batches = {config.batch for config in configs}
-    heats = {config.temperature for config in configs}
-    if len(batches) > 1 or len(heats) > 1:
-        load = f"at {counted(len(batches), 'load')} and {counted(len(heats), 'temperature')}"
-    parts.append(paragraph(load))
-    parts.append(candidates_table(configs, width=width, with_load=True))
+    parts += [paragraph(_load_text(item)), candidates_table(configs, width=width, with_load=True)]
     if any(config.chunk_gap_s is not None for config in configs):
-        parts += ["", paragraph("what clients see"), _client_table(configs, width)]
+        if len(configs) <= _MOST_CLIENT_ROWS:
+            parts += ["", paragraph("what clients see"), _client_table(configs, width)]
+        else:
+            parts.append(
+                paragraph("--json adds throughput, chunk gap and request time.", style="dim")
+            )
     parts += warning_parts(item.warnings)
     parts += rests_on_parts(item.assumptions)
     return parts
+
+
+def _load_text(item: Answer) -> str:
+    """Return the load, or the batches and temperatures asked for where they are several."""
+    batches = sorted({config.batch for config in item.configs})
+    heats = sorted({config.temperature for config in item.configs})
+    if len(batches) <= 1 and len(heats) <= 1:
+        return item.context_line
+    return f"at batch {_listed(batches)} · T {_listed(heats)}"
+
+
+def _listed(values: list[float]) -> str:
+    return ", ".join(plain_number(value) for value in values)
 
 
 def _client_table(configs: tuple[Prediction, ...], width: int) -> RenderableType:
@@ -80,7 +95,7 @@ def _plus(value_s: float | None) -> str:
 
 
 def _seconds(value_s: float | None) -> str:
-    return "" if value_s is None else f"{value_s:.2f} s"
+    return "" if value_s is None else f"{seconds_number(value_s)} s"
 
 
 def _dollars(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The screen and the JSON of a profile swept over batch or temperature."""
+"""The screen of a profile swept over batch or temperature."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from tuner.records.decision import State
 from tuner.records.methods import Method
 from tuner.records.sweep import ProfileSweep, SweepAxis, SweepPoint
 from tuner.report.decision import STATE_WORDS
-from tuner.report.export import (
-    Json,
-    document,
-    interval_dict,
-    milliseconds_dict,
-    prediction_dict,
-)
 from tuner.report.layout import Column, fitted_table, literal, paragraph, title_line
 from tuner.report.names import column_name, config_text, drafter_text, setting_text
 from tuner.report.numbers import factor, milliseconds_text, plain_number, span
@@ -60,47 +53,12 @@ def sweep_sentence(sweep: ProfileSweep) -> str:
     """Return where it should be on, off or measured, and with what."""
     label = _AXIS_LABELS[sweep.axis]
     parts = []
-    for first, last in _runs(sweep.points):
+    for first, last in runs(sweep.points):
         where = plain_number(first.value)
         if last.value != first.value:
             where += f" to {plain_number(last.value)}"
         parts.append(f"{label} {where}: {_advice(first)}")
     return "; ".join(parts) + "."
-
-
-def profile_sweep_document(sweep: ProfileSweep) -> Json:
-    """Return the document of ``sweep PROFILE --over … --json``."""
-    return document(
-        [
-            {
-                "profile": sweep.profile,
-                "over": sweep.axis.value,
-                "points": [_point_dict(point) for point in sweep.points],
-                "changes": [
-                    {
-                        "from": first.value,
-                        "to": last.value,
-                        "state": first.state.value,
-                        "method": first.best.config.method.value,
-                        "num_speculative_tokens": first.best.config.num_speculative_tokens,
-                    }
-                    for first, last in _runs(sweep.points)
-                ],
-            }
-        ]
-    )
-
-
-def _point_dict(point: SweepPoint) -> Json:
-    return {
-        "value": point.value,
-        "state": point.state.value,
-        "speedup": interval_dict(point.speedup),
-        "plain_tpot_ms": (
-            None if point.plain_tpot_s is None else milliseconds_dict(point.plain_tpot_s)
-        ),
-        "best": prediction_dict(point.best),
-    }
 
 
 def _table(sweep: ProfileSweep, width: int) -> RenderableType:
@@ -149,7 +107,7 @@ def _table(sweep: ProfileSweep, width: int) -> RenderableType:
     )
 
 
-def _runs(points: tuple[SweepPoint, ...]) -> Iterator[tuple[SweepPoint, SweepPoint]]:
+def runs(points: tuple[SweepPoint, ...]) -> Iterator[tuple[SweepPoint, SweepPoint]]:
     """Yield first and last point of each stretch with one advice."""
     first = last = points[0]
     for point in points[1:]:

@@ -10,7 +10,7 @@ from tuner.records.config import Prediction
 from tuner.records.decision import State
 from tuner.records.interval import Interval
 from tuner.records.methods import Method
-from tuner.records.sweep import ProfileSweep, SweepPoint
+from tuner.records.sweep import ProfileSweep, SweepAxis
 from tuner.report.figures import image_bytes, new_figure, style_of
 from tuner.report.names import METHOD_TITLES, setting_text
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROW_HEIGHT = 3.6
 _WIDTH = 10.0
+_MOST_TICKS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,18 @@ def recommendation_figure(panels: Sequence[Panel], image_format: str) -> bytes:
     grid = figure.subplots(len(panels), 2, squeeze=False)
     for (left, right), panel in zip(grid, panels, strict=True):
         _draw_over_k(left, panel)
-        _draw_over_batch(right, panel.over_batch.points)
+        _draw_points(right, panel.over_batch)
         left.set_title(panel.profile, loc="left", fontsize=10)
+    return image_bytes(figure, image_format)
+
+
+def profile_sweep_figure(sweep: ProfileSweep, image_format: str) -> bytes:
+    """Return the speedup of the best configuration over batch or temperature."""
+    figure = new_figure()
+    axes = figure.subplots()
+    _draw_points(axes, sweep)
+    axes.set_title(sweep.profile, loc="left", fontsize=10)
+    axes.set_ylabel("speedup over plain decoding")
     return image_bytes(figure, image_format)
 
 
@@ -55,12 +66,15 @@ def _draw_over_k(axes: Axes, panel: Panel) -> None:
     axes.set_ylabel("speedup over plain decoding")
 
 
-def _draw_over_batch(axes: Axes, points: Sequence[SweepPoint]) -> None:
-    batches = [point.value for point in points]
-    _draw_belief(axes, batches, [point.speedup for point in points], "best that drafts")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(batches, [f"{batch:g}" for batch in batches])
-    axes.set_xlabel("batch")
+def _draw_points(axes: Axes, sweep: ProfileSweep) -> None:
+    points = sweep.points
+    values = [point.value for point in points]
+    _draw_belief(axes, values, [point.speedup for point in points], "best that drafts")
+    if sweep.axis is SweepAxis.BATCH:
+        axes.set_xscale("log", base=2)
+    if len(values) <= _MOST_TICKS:
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.set_xlabel(sweep.axis.value)
     before = ""
     for point in points:
         off = point.state is State.OFF or point.best.config.method is Method.NONE
