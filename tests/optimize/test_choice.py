@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def fewest_rows(speed: np.ndarray, tolerance: float) -> int:
     for cuts in range(points):
         for places in combinations(range(1, points), cuts):
             edges = [0, *places, points]
-            spans = zip(edges, edges[1:], strict=False)
+            spans = pairwise(edges)
             if all(good[:, a:b].all(axis=1).any() for a, b in spans):
                 return cuts + 1
     return points

@@ -20,7 +20,7 @@ def tpot(batch: np.ndarray | float) -> np.ndarray:
 
 
 def simulated_batch(concurrency: int, output_tokens: int, prefill_s: float) -> float:
-    """Closed loop in small steps: every request prefills, then decodes at the current batch's speed."""
+    """Closed loop in small steps: every request prefills, then decodes at its batch's speed."""
     step, until = 0.002, 60.0
     left = np.linspace(1, output_tokens, concurrency)
     waiting: list[float] = []

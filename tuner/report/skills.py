@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tuner.engines import NEWEST_KNOWN, TITLES
 from tuner.optimize.choice import OFF_CONFIDENCE, ON_CONFIDENCE
 from tuner.records.methods import Method, VerifyRule
@@ -14,8 +12,7 @@ _METHODS = ", ".join(method for method in Method if method is not Method.NONE)
 _LOSSY = ", ".join(rule.value for rule in VerifyRule if rule.is_lossy)
 
 
-def _eagle3_tuner() -> str:
-    return f"""---
+_EAGLE3_TUNER = f"""---
 name: eagle3-tuner
 description: Choose draft family, draft length, tree depth and temperature gating for speculative decoding of one workload (sampling, batch, latency target, task, target model, accelerator) with specdec-tune, and hand over the launch command.
 ---
@@ -100,8 +97,7 @@ would help most. The plain baseline must be measured on the same prompts with th
 """
 
 
-def _speculative_decoding() -> str:
-    return f"""---
+_SPECULATIVE_DECODING = f"""---
 name: speculative-decoding
 description: Decide whether speculative decoding is worth using at all for an LLM deployment, with specdec-tune, before any tuning.
 ---
@@ -152,12 +148,13 @@ Commands are written for {_ENGINES}. Once it is on, continue with the skill `eag
 """
 
 
-SKILLS: dict[str, Callable[[], str]] = {
-    "eagle3-tuner": _eagle3_tuner,
-    "speculative-decoding": _speculative_decoding,
+#: Markdown by name.
+SKILLS: dict[str, str] = {
+    "eagle3-tuner": _EAGLE3_TUNER,
+    "speculative-decoding": _SPECULATIVE_DECODING,
 }
 
 
 def skill_text(name: str) -> str:
     """Return the Markdown of a skill."""
-    return SKILLS[name]()
+    return SKILLS[name]
