@@ -19,11 +19,23 @@ from benchmarks.accuracy_figures import (
     other_k_figures,
     speedup_figures,
 )
-from benchmarks.accuracy_folds import Folds
+from benchmarks.accuracy_folds import Folds, cost_prior_without
+from benchmarks.accuracy_lengths import extrapolation
+from benchmarks.accuracy_real import recorded_runs
 from benchmarks.accuracy_speedup import predict_calibrated, predict_cold
+from benchmarks.accuracy_steps import (
+    CURVE_SOURCE,
+    SERVING_SOURCE,
+    TABLE_SOURCE,
+    measured_curve,
+    modelled_table,
+    plain_serving,
+)
 from benchmarks.accuracy_subjects import Subjects, collect, target_of
 from benchmarks.accuracy_table import table
+from benchmarks.accuracy_time import one_recommendation
 from scripts.evidence import DATA, read_measurements
+from tuner.advise.knowledge import shipped_knowledge
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,6 +87,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     for way in ways:
         folds = Folds(by=way)
         report[f"leave out {way}"] = _figures(subjects, folds, options.mode)
+    report["step times"] = {
+        "verify cost measured on B300": measured_curve(cost_prior_without(CURVE_SOURCE)),
+        "modelled step times of another tool": modelled_table(cost_prior_without(TABLE_SOURCE)),
+        "plain serving": plain_serving(cost_prior_without(SERVING_SOURCE)),
+    }
+    report["real engine"] = recorded_runs(shipped_knowledge())
+    if options.acceptance_by_k is not None:
+        report["acceptance length by K"] = extrapolation(
+            shipped_knowledge().acceptance, options.acceptance_by_k
+        )
+    report["one recommendation"] = one_recommendation()
     report["seconds"] = round(time.perf_counter() - started, 1)
     return report
 

@@ -18,6 +18,7 @@ from benchmarks.accuracy_rules import (
 from benchmarks.accuracy_subjects import Subjects
 from scripts.evidence import Cell, MeasuredRow
 from tuner.advise.knowledge import Knowledge
+from tuner.optimize.choice import shortest_within
 from tuner.records.workload import ObservedRow
 
 KnowledgeOf = Callable[[MeasuredRow], Knowledge]
@@ -92,8 +93,8 @@ def observations(subjects: Subjects, cell: Cell, k: int) -> list[ObservedRow]:
 
 
 def _best(measured: list[int], speedups: np.typing.NDArray[np.float64]) -> int:
-    """The product's choice: the fastest, ties to the smaller K."""
-    return measured[int(np.argmax(speedups))]
+    """The product's choice among the measured K."""
+    return measured[shortest_within(speedups)]
 
 
 def _ratios(cell: Cell, at: int, predicted: dict[int, float]) -> dict[int, float]:

@@ -196,6 +196,10 @@ def _decisions(results: Sequence[SpeedResult]) -> Json:
         "balanced accuracy": balanced_accuracy(on, says) if len(results) else None,
         "recall of off": float((~says[~on]).mean()) if (~on).any() else None,
         "recall of on": float(says[on].mean()) if on.any() else None,
+        "states": {
+            what: dict(Counter(str(r.state) for r in results if r.is_on is flag))
+            for what, flag in (("of on rows", True), ("of off rows", False))
+        },
     }
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from benchmarks.accuracy_subjects import target_of
 from scripts.evidence import MeasuredRow, read_measurements
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
+from tuner.records.cost_prior import CostPrior
 
 #: groups with fewer rows than this share a fold with others
 SMALL = 12
@@ -77,3 +78,11 @@ def _refit(by: str, left_out: frozenset[str]) -> Knowledge:
         acceptance=fit_priors(rows, exclude_sources=sources, exclude_targets=targets),
         cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets),
     )
+
+
+@cache
+def cost_prior_without(source: str) -> CostPrior:
+    """Return the step-time prior refitted without one of the other data files."""
+    from scripts.fit_costs import fit as fit_costs
+
+    return fit_costs(_training_rows(), exclude_sources=frozenset({source}))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from scripts.cost_setups import plan_of
 from scripts.evidence import MeasuredRow, SpeedRow
 from scripts.evidence_hardware import device_of, layout_of
 from tuner.advise.arms import Arm
@@ -18,9 +19,8 @@ from tuner.errors import TunerError
 from tuner.records.config import TreeSetting
 from tuner.records.cost import DraftPlan
 from tuner.records.hardware import Hardware
-from tuner.records.methods import DRAFT_KIND, Engine, Method, Task
+from tuner.records.methods import DraftKind, Engine, Method, Task
 from tuner.records.model import Drafter
-from tuner.records.sources import Grade, Source
 from tuner.records.workload import (
     EngineSpec,
     HardwareSpec,
@@ -30,7 +30,7 @@ from tuner.records.workload import (
     TargetSpec,
     WorkloadSpec,
 )
-from tuner.units import GIGA, KILO
+from tuner.units import GIGA, KILO, MEGA
 
 #: kinds of text taken where the source names none (assumed)
 _UNKNOWN_TASKS = (Task.CHAT, Task.CODE, Task.MATH)
@@ -54,7 +54,8 @@ _DRAFT_SHARE = 0.1
 class Question:
     """One setup, ready for the product's own functions."""
 
-    row: MeasuredRow
+    #: the measurement that is asked about; None = asked by hand
+    row: MeasuredRow | None
     situation: Situation
     arm: Arm
     batch: float
@@ -194,48 +195,27 @@ def _dtype(row: MeasuredRow) -> str | None:
 
 
 def _plan(row: MeasuredRow, situation: Situation) -> DraftPlan:
-    """The row's drafter: the catalog's when named there, else one with what the row says."""
-    method = row.method or Method.NONE
-    plan = DraftPlan(method=method, kind=DRAFT_KIND[method], drafter=None)
-    if method in (Method.NONE, Method.NGRAM, Method.SUFFIX, Method.LOOKAHEAD):
-        return plan
-    for drafter in situation.drafters:
-        if drafter.path_or_id == row.draft_model and drafter.method is method:
-            return replace(plan, drafter=drafter)
-    if row.draft_model is None or row.draft_params is None:
-        for drafter in situation.drafters:
-            if drafter.method is method and method is not Method.DRAFT_MODEL:
-                return replace(plan, drafter=drafter)
-    return replace(plan, drafter=_drafter(row, method, situation))
-
-
-def _drafter(row: MeasuredRow, method: Method, situation: Situation) -> Drafter:
-    shape = None
-    params = row.draft_params
-    if method is Method.DRAFT_MODEL:
-        try:
-            shape = find_model(row.draft_model or "")
-        except TunerError:
-            shape = None
-        params = params or (shape.total_params if shape else None) or _named_size(row)
-        if params is None:
-            params = _DRAFT_SHARE * (row.active_params or row.total_params or 8e9)
-    setup = situation.setup
-    return Drafter(
-        path_or_id=row.draft_model,
-        method=method,
-        target_id=setup.target.model_id if setup else None,
-        params=params,
-        shape=shape,
-        source=Source(reference=row.source_ref, grade=Grade.REPORTED),
-    )
+    """The row's drafter as it is stated, else the one that the catalog has for the method."""
+    plan = plan_of(row)
+    assert plan is not None  # rows without a known method are not asked about
+    if plan.kind in (DraftKind.NONE, DraftKind.LOOKUP, DraftKind.WINDOW):
+        return replace(plan, drafter=None)
+    if plan.drafter is None:
+        known = (d for d in situation.drafters if d.method is plan.method)
+        drafter = next(known, None) if plan.method is not Method.DRAFT_MODEL else None
+        plan = replace(plan, drafter=drafter or Drafter(path_or_id=None, method=plan.method))
+    drafter = plan.drafter
+    if plan.method is Method.DRAFT_MODEL and drafter is not None and drafter.params is None:
+        size = _named_size(row) or _DRAFT_SHARE * (row.active_params or row.total_params or 8e9)
+        plan = replace(plan, drafter=replace(drafter, params=size))
+    return plan
 
 
 def _named_size(row: MeasuredRow) -> float | None:
     found = re.search(r"(\d+(?:\.\d+)?)\s*([BM])\b", row.draft_model or "", re.IGNORECASE)
     if not found:
         return None
-    return float(found.group(1)) * (GIGA if found.group(2).upper() == "B" else 1e6)
+    return float(found.group(1)) * (GIGA if found.group(2).upper() == "B" else MEGA)
 
 
 def observed_plain(speed: SpeedRow) -> ObservedRow | None:

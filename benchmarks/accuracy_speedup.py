@@ -12,6 +12,8 @@ from benchmarks.accuracy_questions import observed_plain, observed_speculative, 
 from benchmarks.accuracy_rules import nearest
 from benchmarks.accuracy_subjects import Subjects
 from scripts.evidence import SpeedRow
+from tuner.optimize.choice import decide
+from tuner.records.decision import State
 from tuner.records.workload import ObservedRow
 
 #: a row counts as off when speculation cost more than three per cent of the speed
@@ -25,6 +27,7 @@ class SpeedResult:
     speed: SpeedRow
     measured: float
     predicted: float
+    log_sd: float
     low: float
     high: float
     acceptance_length: float
@@ -40,7 +43,13 @@ class SpeedResult:
 
     @property
     def says_on(self) -> bool:
+        """Whether the belief favours on, however slightly."""
         return self.predicted >= 1.0
+
+    @property
+    def state(self) -> State:
+        """What the product would say: on, off, or measure first."""
+        return decide(self.predicted, self.log_sd)
 
 
 def predict_cold(speeds: Sequence[SpeedRow], knowledge_of: KnowledgeOf) -> list[SpeedResult]:
@@ -65,6 +74,7 @@ def _result(
         speed=speed,
         measured=speed.speedup,
         predicted=float(got.speedup[0, 0]),
+        log_sd=float(got.log_sd[0, 0]),
         low=float(low[0, 0]),
         high=float(high[0, 0]),
         acceptance_length=float(got.acceptance_length[0, 0]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.accuracy_time import OTHER_TOOL_S
+
 
 def percent(value: float | None, digits: int = 1) -> str:
     """Return a share as a percentage; a dash for nothing."""
@@ -25,7 +27,8 @@ def table(report: Mapping[str, Any]) -> str:
             lines += ["", f"== {key} ({figures['refits']} refits)"]
             lines += _choice(figures["choice of K"])
             lines += _other(figures)
-    lines.append(f"\n{report['seconds']} s")
+    lines += ["", *_pieces(report)]
+    lines.append(f"{report['seconds']} s")
     return "\n".join(lines)
 
 
@@ -119,4 +122,28 @@ def _decisions(name: str, own: Mapping[str, Any]) -> list[str]:
             f"    {source[:52]:<52} {numbers['off rows']:>3} of {numbers['n']:<4} off, found "
             f"{percent(numbers['recall of off'])}, on kept {percent(numbers['recall of on'])}"
         )
+    return lines
+
+
+def _pieces(report: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, own in report["step times"].items():
+        lines.append(
+            f"{name}: n={own['n']}, median error {percent(own['median'])}, p90 "
+            f"{percent(own['p90'])}"
+        )
+    real = report["real engine"]
+    lines.append(
+        f"recorded real engine: n={real['n']}, median error {percent(real['median'])}, p90 "
+        f"{percent(real['p90'])}; on/off right in {percent(real['on or off right'])} of "
+        f"{real['decided beyond the repeat noise']}"
+    )
+    if "acceptance length by K" in report:
+        by_k = report["acceptance length by K"]["mean error by K"]
+        lines.append("τ by K: " + ", ".join(f"K={k} {percent(v)}" for k, v in by_k.items()))
+    speed = report["one recommendation"]
+    lines.append(
+        f"one recommendation: {1e3 * speed['seconds each']:.2f} ms of processor time, "
+        f"{speed['times faster']:.0f}× less than aiconfigurator's {OTHER_TOOL_S} s"
+    )
     return lines
