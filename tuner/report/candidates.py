@@ -168,10 +168,12 @@ def _belief(item: Prediction) -> str:
 
 
 def _fits(item: Prediction) -> str:
+    """Return up to how many sequences fit in memory, and whether the profile's batch does."""
     if item.fits_memory is None:
         return ""
-    limit = "" if item.max_batch is None else f"≤ {item.max_batch:,}"
-    return limit or "yes" if item.fits_memory else f"NO {limit}".rstrip()
+    if item.max_batch is None:
+        return "yes" if item.fits_memory else "NO"
+    return f"to {item.max_batch:,}" if item.fits_memory else f"NO, {item.max_batch:,}"
 
 
 def pooled_acceptance_rate(item: Prediction) -> float | None:

@@ -15,7 +15,7 @@ _REPLACEMENTS = {
     "τ": "t",
     "×": "x",
     "±": "~",
-    "·": "-",
+    "÷": "/",
     "–": "-",
     "−": "-",
     "—": "-",
@@ -38,7 +38,11 @@ _REPLACEMENTS = {
 
 
 def to_ascii(text: str) -> str:
-    """Return ``text`` with every known symbol replaced; other characters become "?"."""
+    """Return ``text`` with every known symbol replaced; other characters become "?".
+
+    A dot between spaces separates and becomes a bar; any other dot multiplies.
+    """
+    text = text.replace(" · ", " | ").replace("·", "*")
     return "".join(char if char.isascii() else _REPLACEMENTS.get(char, "?") for char in text)
 
 
@@ -46,7 +50,10 @@ def replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     """Serve as a codec error handler: write the replacement of what cannot be encoded."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return to_ascii(error.object[error.start : error.end]), error.end
+    start, end = error.start, error.end
+    if error.object[max(start - 1, 0) : end + 1] == " · ":
+        return "|", end
+    return to_ascii(error.object[start:end]), end
 
 
 def register() -> str:
