@@ -13,7 +13,7 @@ from tuner.acceptance.belief import believe
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
-from tuner.advise.trees import tree_curves
+from tuner.advise.trees import tree_curves, tree_log_sd
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
@@ -81,6 +81,8 @@ def arm_acceptance(
     # (parts, settings, depth + 1)
     curves = np.stack([_curves(arm, belief) for *_, belief in parts])
     spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
+    if arm.trees:
+        spreads = np.hypot(spreads, tree_log_sd())
     inverse = weights[:, None] / curves[:, :, -1]
     tau = 1.0 / inverse.sum(axis=0)
     mixed = 1.0 / (weights[:, None, None] / curves).sum(axis=0)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.situation import Situation
-from tuner.engines import serves
+from tuner.advise.trees import MOST_BATCH, SETTINGS
+from tuner.engines import serves, serves_trees
 from tuner.records.config import TreeSetting
 from tuner.records.cost import DraftPlan
 from tuner.records.methods import DRAFT_KIND, DraftKind, Method
@@ -87,11 +88,22 @@ def build_arms(situation: Situation) -> tuple[tuple[Arm, ...], tuple[Warning_, .
                 refused.add(method)
                 warnings.append(Warning_(code="method-not-served", message=support.reason))
             continue
+        plan = DraftPlan(method=method, kind=DRAFT_KIND[method], drafter=drafter)
         lengths = _lengths(situation, method, drafter)
-        if lengths:
-            plan = DraftPlan(method=method, kind=DRAFT_KIND[method], drafter=drafter)
+        if lengths and method is not Method.EAGLE2:
             arms.append(Arm(plan=plan, lengths=lengths))
+        if _wants_trees(situation, method):
+            sizes = tuple(tree.draft_tokens - 1 for tree in SETTINGS)
+            arms.append(Arm(plan=plan, lengths=sizes, trees=SETTINGS))
     return tuple(arms), tuple(warnings)
+
+
+def _wants_trees(situation: Situation, method: Method) -> bool:
+    """Whether the engine verifies trees for the method, at a load where width can pay."""
+    batches = situation.profile.workload.batch
+    small = batches is not None and max(value for value, _share in batches) <= MOST_BATCH
+    chains_only = situation.profile.candidates.num_speculative_tokens is not None
+    return small and not chains_only and serves_trees(situation.engine, method)
 
 
 def _proposals(situation: Situation) -> list[tuple[Method, Drafter | None]]:

@@ -16,6 +16,7 @@ from tuner.advise.plain import plain_curve
 from tuner.advise.points import ArmPoint, arm_point, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
+from tuner.advise.shortlist import shortlist
 from tuner.errors import MissingDataError, Where
 from tuner.records.config import Prediction, TreeSetting
 from tuner.records.decision import Baseline
@@ -82,7 +83,9 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     arms, left_out = build_arms(situation)
     arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
     _require_methods(profile, question, arms, left_out)
-    believed = [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
+    believed, alike = shortlist(
+        situation, [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
+    )
     model = cost_model(situation, known, believed)
     load = load_of(situation, model)
     plain = plain_curve(situation, model, load)
@@ -104,7 +107,10 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
         context_line=context_line(situation, plain.baseline.batch),
         baseline=plain.baseline,
         configs=tuple(configs),
-        warnings=warnings_of(situation, points, configs[-1] if points else None, load, left_out),
+        warnings=(
+            *warnings_of(situation, points, configs[-1] if points else None, load, left_out),
+            *alike,
+        ),
         assumptions=assumptions_of(situation, points[:1], model),
     )
 

@@ -11,6 +11,10 @@ from tuner.records.config import TreeSetting
 
 FloatArray = NDArray[np.float64]
 
+#: Trees are looked at up to this batch: their width multiplies the verified tokens of every sequence,
+#: and the published recipes are for a few sequences (sgl-project/sglang#4716: CUDA graphs of batch 1).
+MOST_BATCH = 8
+
 #: SGLang's own defaults and the settings that its benchmark script and users measure, smallest
 #: first: scripts/playground/bench_speculative.py, server defaults 5/4/8, the 8/8/64 recipe of
 #: sgl-project/sglang#4716.
@@ -31,13 +35,24 @@ def tree_curves(trees: Sequence[TreeSetting], conditional: FloatArray) -> FloatA
     ``conditional`` is the chain's acceptance by position, which becomes acceptance by rank and
     depth (``tuner.trees.ranks``).
     """
-    from tuner.trees.dynamic import setting_survival
+    from tuner.trees.dynamic import SERVED_DEPTH_DISCOUNT, propose
     from tuner.trees.ranks import rank_acceptance
 
     deepest = max(tree.num_steps for tree in trees)
     curves = np.ones((len(trees), deepest + 1))
     for row, tree in zip(curves, trees, strict=True):
-        ranks = rank_acceptance(conditional[: tree.num_steps], tree.topk)
-        survival = setting_survival(tree, ranks)
-        row[1:] = 1.0 + np.cumsum(np.pad(survival, (0, deepest - len(survival))))
+        table = rank_acceptance(conditional[: tree.num_steps], tree.topk)
+        proposals = propose(table, tree.num_steps, tree.topk, SERVED_DEPTH_DISCOUNT)
+        kept = proposals.kept(tree.draft_tokens - 1)
+        by_depth = np.bincount(
+            proposals.depth[kept], weights=proposals.chance[kept], minlength=deepest + 1
+        )
+        row[1:] = 1.0 + np.cumsum(by_depth[1:])
     return curves
+
+
+def tree_log_sd() -> float:
+    """Return the standard deviation of ln τ that the step from chain to tree adds."""
+    from tuner.trees.dynamic import SERVED_LOG_SD
+
+    return SERVED_LOG_SD
