@@ -24,6 +24,8 @@ class MethodInfo:
 
     method: Method
     title: str
+    #: what it needs, in few words
+    brief: str
     #: what has to exist before it can run
     needs: str
     #: what a step's drafts cost
@@ -76,6 +78,7 @@ _TABLE = (
     MethodInfo(
         method=Method.NONE,
         title="plain decoding",
+        brief="nothing",
         needs="nothing",
         cost="no drafts",
         limits="one token a step and sequence",
@@ -84,6 +87,7 @@ _TABLE = (
     MethodInfo(
         method=Method.DRAFT_MODEL,
         title="small draft model",
+        brief="small model, its tokenizer",
         needs="a smaller model with the target's tokenizer",
         cost="K passes in sequence of the whole small model, with a KV cache of its own",
         limits="every drafted token costs a full pass of the small model: it pays while that is "
@@ -94,6 +98,7 @@ _TABLE = (
     MethodInfo(
         method=Method.EAGLE,
         title="EAGLE",
+        brief="EAGLE head",
         needs="an EAGLE head trained for this target",
         cost=_SERIAL_HEAD,
         limits="acceptance falls with every position; a head belongs to one checkpoint",
@@ -102,6 +107,7 @@ _TABLE = (
     MethodInfo(
         method=Method.EAGLE2,
         title="EAGLE-2",
+        brief="EAGLE head, verified trees",
         needs="an EAGLE head; an engine that verifies trees",
         cost=f"{_SERIAL_HEAD}, several branches at once; the whole tree is verified",
         limits="the weights are those of EAGLE; without trees it is EAGLE. Wide trees cost "
@@ -111,6 +117,7 @@ _TABLE = (
     MethodInfo(
         method=Method.EAGLE3,
         title="EAGLE-3",
+        brief="EAGLE-3 head",
         needs="an EAGLE-3 head trained for this target",
         cost=f"{_SERIAL_HEAD} (often over a vocabulary cut to 32,000)",
         limits="public heads collapse beyond the context they were trained on (one: τ 2.93 at "
@@ -120,6 +127,7 @@ _TABLE = (
     MethodInfo(
         method=Method.EAGLE3_1,
         title="EAGLE-3.1",
+        brief="EAGLE-3.1 head",
         needs="an EAGLE-3.1 head trained for this target, and an engine that knows it",
         cost=_SERIAL_HEAD,
         limits="few heads are published",
@@ -135,6 +143,7 @@ _TABLE = (
     MethodInfo(
         method=Method.P_EAGLE,
         title="P-EAGLE",
+        brief="P-EAGLE head",
         needs="a P-EAGLE head trained for this target",
         cost="one pass for all K tokens",
         limits="few heads are published; vLLM only (parallel_drafting)",
@@ -143,6 +152,7 @@ _TABLE = (
     MethodInfo(
         method=Method.MEDUSA,
         title="Medusa",
+        brief="Medusa heads",
         needs="Medusa heads trained for this target",
         cost="extra output heads on the target's last hidden state: no draft pass",
         limits="heads do not see each other's tokens: acceptance falls fast; dropped by vLLM "
@@ -160,6 +170,7 @@ _TABLE = (
     MethodInfo(
         method=Method.MTP,
         title="multi-token prediction (MTP, NextN)",
+        brief="MTP layers in the weights",
         needs="a checkpoint that ships MTP layers (or, for Gemma 4, its assistant)",
         cost="K passes in sequence of one layer as wide as the target's, experts included",
         limits="most checkpoints have one layer trained for one token ahead: used for more it "
@@ -175,6 +186,7 @@ _TABLE = (
     MethodInfo(
         method=Method.DFLASH,
         title="DFlash",
+        brief="DFlash block drafter",
         needs="a DFlash block drafter trained for this target",
         cost="one pass of a few layers for the whole block",
         limits="the block is fixed by training; all of it is verified whatever comes of it: at "
@@ -189,6 +201,7 @@ _TABLE = (
     MethodInfo(
         method=Method.DSPARK,
         title="DSpark",
+        brief="DSpark block drafter",
         needs="a DSpark drafter trained for this target, or a checkpoint with one fused in",
         cost="one pass of a few layers for the block, with a light serial head over it",
         limits="the block is fixed by training; its confidence head can shorten what is verified",
@@ -203,6 +216,7 @@ _TABLE = (
     MethodInfo(
         method=Method.NGRAM,
         title="n-gram (prompt lookup)",
+        brief="text that copies itself",
         needs="nothing: text that repeats its prompt or itself",
         cost="a search on the CPU: no draft pass",
         limits="useful for copying (summaries, edits, retrieval, structured text); elsewhere most "
@@ -217,6 +231,7 @@ _TABLE = (
     MethodInfo(
         method=Method.SUFFIX,
         title="suffix decoding",
+        brief="outputs that repeat",
         needs="outputs that repeat earlier outputs or the prompt; for vLLM the package "
         "arctic-inference",
         cost="a walk of a suffix tree on the CPU: no draft pass",
@@ -226,6 +241,7 @@ _TABLE = (
     MethodInfo(
         method=Method.LOOKAHEAD,
         title="lookahead decoding",
+        brief="spare compute, batch 1",
         needs="nothing: the target drafts for itself",
         cost="the target runs over a wider window of positions in every step",
         limits="costs compute in every step: batch 1 only; served by TensorRT-LLM's older backend "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 
@@ -58,6 +57,8 @@ def match(name: str, known: Mapping[str, object]) -> str | None:
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Return the known ids that look most like ``name``, best first."""
+    import difflib
+
     by_tail: dict[str, str] = {}
     for key in known:
         by_tail.setdefault(tail(key), key)
