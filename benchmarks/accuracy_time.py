@@ -17,7 +17,7 @@ _ROUNDS = 5
 
 
 def one_recommendation() -> dict[str, object]:
-    """Return the mean over the shipped profiles, each asked several times with another prompt length."""
+    """Return the mean over the shipped profiles, each asked with several prompt lengths."""
     profiles = [read_profile(str(path)) for path in sorted(PROFILES.glob("*.yaml"))]
     for profile in profiles:
         recommend(profile)  # tables are read and cached once
