@@ -38,12 +38,12 @@ def curve_sentence(alpha: float, cost: float, counts: IntArray, times: FloatArra
     if best == len(counts) - 1 and bool(is_worth_one_more(alpha, cost, last)):
         return _rises(alpha, cost, last, float(times[-1]))
     optimum = int(best_num_speculative_tokens(alpha, cost))
+    if len(counts) == 1:
+        return _single(alpha, cost, first, optimum, float(times[0]))
     if best == 0 and optimum < first:
         gain = 1.0 / float(formula_time_per_token(alpha, cost, optimum))
         where = f"the optimum is K {optimum} at {factor(gain)}"
         return f"Falling from K {first} on: {where}, below this range."
-    if len(counts) == 1:
-        return _single(alpha, cost, first, optimum, float(times[0]))
     return _interior(counts, times, best)
 
 
