@@ -16,7 +16,7 @@ import numpy as np
 
 from tuner.errors import InputError
 from tuner.simulate.batched import BatchRun
-from tuner.simulate.models import FloatArray, IntArray, TableModel, check_pair
+from tuner.simulate.models import FloatArray, IntArray, RowArray, TableModel, check_pair
 from tuner.simulate.rules import acceptance_probability, residual
 
 #: steps handled together: their arrays stay in a core's cache
@@ -31,7 +31,7 @@ class AliasTable:
     row : (V,) distribution
     """
 
-    def __init__(self, row: FloatArray) -> None:
+    def __init__(self, row: RowArray) -> None:
         size = len(row)
         scaled = (row * (size / row.sum())).tolist()
         self._cut = np.ones(size)

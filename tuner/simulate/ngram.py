@@ -62,10 +62,13 @@ class NGramModel:
 
     def probs(self, windows: IntArray) -> RowArray:
         """Return the row of the longest context seen in the text; see :class:`NextToken`."""
-        codes = _code(windows.reshape(-1, self.order), self.vocab_size)
-        numbers = self._find(codes) if self._row_of is None else self._row_of[codes]
+        codes = _code(windows, self.vocab_size)
+        if self._row_of is None:
+            numbers = self._find(codes.ravel()).reshape(codes.shape)
+        else:
+            numbers = self._row_of[codes]
         rows: FloatArray = self._rows[numbers]
-        return rows.reshape(*windows.shape[:-1], self.vocab_size)
+        return rows
 
     def _find(self, codes: IntArray) -> IntArray:
         """Return the number of the row of each context, the longest known suffix first."""

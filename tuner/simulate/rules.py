@@ -46,7 +46,7 @@ def residual(target_rows: RowArray, draft_rows: RowArray) -> RowArray:
     Where nothing is left (equal distributions, or a difference lost in rounding) a rejection has
     probability 0 and the target's own row is returned.
     """
-    rest = np.maximum(target_rows - draft_rows, 0.0)
+    rest: RowArray = np.maximum(target_rows - draft_rows, 0.0)
     mass = rest.sum(axis=-1, keepdims=True)
     if (mass > 0.0).all():
         rest /= mass
