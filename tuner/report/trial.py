@@ -121,7 +121,7 @@ def _acceptance_text(trial: Trial) -> str:
     return (
         f"{given}1 − total variation {trial.distances.acceptance_rate:.4f}; measured "
         f"{_with_error(trial.acceptance_rate, trial.acceptance_rate_error, digits=4)}; "
-        f"KL {trial.distances.kl:.4f} nats"
+        f"KL {_kl_text(trial)} nats"
     )
 
 
@@ -175,7 +175,7 @@ def _quality_table(
     best = [
         min((found[label, n] for n in counts), key=lambda t: t.time_per_token) for label in labels
     ]
-    kls = tuple(f"{t.distances.kl:.4f}" if math.isfinite(t.distances.kl) else "∞" for t in last)
+    kls = tuple(map(_kl_text, last))
     tau_title = "best N" if len(counts) > 1 else "N"
     columns = [
         Column(title="drafter", cells=tuple(labels), align="left"),
@@ -254,6 +254,10 @@ def _summary(rows: Sequence[TrialRow]) -> str:
         f"{trial.num_speculative_tokens}: {trial.acceptance_length:.2f} tokens a verify pass, "
         f"{factor(trial.speedup)} plain decoding."
     )
+
+
+def _kl_text(trial: Trial) -> str:
+    return f"{trial.distances.kl:.4f}" if math.isfinite(trial.distances.kl) else "∞"
 
 
 def _length_text(trial: Trial) -> str:

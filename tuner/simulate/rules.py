@@ -51,7 +51,8 @@ def residual(target_rows: RowArray, draft_rows: RowArray) -> RowArray:
     if (mass > 0.0).all():
         rest /= mass
         return rest
-    return np.divide(rest, mass, out=target_rows.copy(), where=mass > 0.0)
+    normal: RowArray = np.divide(rest, mass, out=target_rows.copy(), where=mass > 0.0)
+    return normal
 
 
 def _inverted_ratio(target_at: FloatArray, draft_at: FloatArray) -> FloatArray:

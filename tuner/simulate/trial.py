@@ -160,12 +160,17 @@ def run_pair(
     return run_batch(
         target,
         drafter,
-        prompts=np.zeros(0, dtype=np.int64),
+        prompts=own_text(target, length=_burn_in(target, drafter), batch=batch, rng=rng),
         batch=batch,
         steps=steps,
         num_speculative_tokens=num_speculative_tokens,
         rng=rng,
     )
+
+
+def _burn_in(target: NextToken, drafter: NextToken) -> int:
+    """Return how many tokens a text needs to have left its random start behind."""
+    return 4 * max(target.order, drafter.order)
 
 
 def conditional_acceptance(histogram: IntArray) -> FloatArray:
@@ -177,11 +182,11 @@ def conditional_acceptance(histogram: IntArray) -> FloatArray:
 
 
 def own_text(model: NextToken, *, length: int, batch: int, rng: np.random.Generator) -> IntArray:
-    """Return text that the model writes by itself, shape (batch, length)."""
+    """Return text that the model writes after random tokens, shape (batch, length)."""
     run = run_batch(
         model,
         model,
-        prompts=np.zeros(0, dtype=np.int64),
+        prompts=rng.integers(model.vocab_size, size=(batch, model.order)),
         batch=batch,
         steps=length,
         num_speculative_tokens=0,
@@ -195,12 +200,9 @@ def mean_distances(target: NextToken, drafter: NextToken, rng: np.random.Generat
 
     Contexts are the ends of ``DISTANCE_CONTEXTS`` texts, long enough to have left the start.
     """
-    order = max(target.order, drafter.order)
-    length = 4 * order
-    if length:
-        text = own_text(target, length=length, batch=DISTANCE_CONTEXTS, rng=rng)
-    else:
-        text = np.zeros((1, 0), dtype=np.int64)
+    length = _burn_in(target, drafter)
+    contexts = DISTANCE_CONTEXTS if length else 1
+    text = own_text(target, length=length, batch=contexts, rng=rng)
     target_rows = target.probs(last_tokens(text, target.order))
     draft_rows = drafter.probs(last_tokens(text, drafter.order))
     return Distances(
