@@ -28,6 +28,8 @@ MAX_SERIES = len(_SYMBOLS)
 #: widest plot area, in characters: wider adds no information that a terminal could show
 _MAX_COLUMNS = 72
 _SHORTEST_WIDTH = 24
+#: so many points are all named on the horizontal axis, as far as there is room
+_MOST_LABELS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +301,8 @@ def _horizontal_labels(
     wanted = [float(points.min()), float(points.max())]
     if mark_x is not None:
         wanted.insert(0, mark_x)
+    if len(unique := np.unique(points)) <= _MOST_LABELS:
+        wanted += unique.tolist()
     taken: set[int] = set()
     for x in wanted:
         text = short_number(x)
