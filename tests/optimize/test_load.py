@@ -45,29 +45,28 @@ def simulated_batch(concurrency: int, output_tokens: int, prefill_s: float) -> f
 @pytest.mark.parametrize(("concurrency", "prefill_s"), [(8, 0.5), (64, 0.25), (32, 2.0)])
 def test_concurrency_agrees_with_a_simulation(concurrency: int, prefill_s: float) -> None:
     found = batch_for_concurrency(
-        concurrency, GRID, tpot(GRID), output_tokens=100, prefill_s=prefill_s
+        concurrency, GRID, tpot(GRID)[:, None], output_tokens=100, prefill_s=prefill_s
     )
-    assert found == pytest.approx(simulated_batch(concurrency, 100, prefill_s), rel=0.05)
+    assert float(found[0]) == pytest.approx(simulated_batch(concurrency, 100, prefill_s), rel=0.05)
 
 
 @given(st.floats(0.1, 20.0))
 @settings(deadline=None, derandomize=True)
 def test_rate_solves_littles_law(rate: float) -> None:
-    found = batch_for_rate(rate, GRID, tpot(GRID), output_tokens=100)
+    found = float(batch_for_rate(rate, GRID, tpot(GRID)[:, None], output_tokens=100)[0])
     # batch = 100 rate (0.010 + 0.0001 batch) in closed form
     exact = rate / (1.0 - 0.01 * rate)
     assert found == pytest.approx(max(exact, 1.0), rel=1e-6)
 
 
 def test_rate_beyond_capacity_is_said() -> None:
-    assert batch_for_rate(500.0, GRID, tpot(GRID), output_tokens=100) is None
+    found = batch_for_rate(500.0, GRID, tpot(GRID)[:, None], output_tokens=100)
+    assert np.isnan(found).all()
 
 
 @given(st.floats(1.0, 200.0), st.floats(1.0, 4.0))
 @settings(deadline=None, derandomize=True)
 def test_faster_decoding_shrinks_the_batch(concurrency: float, speedup: float) -> None:
-    plain = batch_for_concurrency(concurrency, GRID, tpot(GRID), output_tokens=50, prefill_s=0.5)
-    fast = batch_for_concurrency(
-        concurrency, GRID, tpot(GRID) / speedup, output_tokens=50, prefill_s=0.5
-    )
+    columns = np.stack([tpot(GRID), tpot(GRID) / speedup], axis=1)
+    plain, fast = batch_for_concurrency(concurrency, GRID, columns, output_tokens=50, prefill_s=0.5)
     assert fast <= plain + 1e-9

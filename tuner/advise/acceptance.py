@@ -25,7 +25,6 @@ from tuner.records.workload import ObservedRow
 from tuner.speedup import expected_tokens
 
 FloatArray = NDArray[np.float64]
-TemperatureMix = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,8 +58,6 @@ def arm_acceptance(
     situation: Situation,
     knowledge: Knowledge,
     arm: Arm,
-    *,
-    temperatures: TemperatureMix | None = None,
 ) -> ArmAcceptance:
     """Return the acceptance of an arm, mixed over tasks and temperatures.
 
@@ -68,7 +65,7 @@ def arm_acceptance(
     1/τ = Σ share / τ_i (sequences of one batch share the step).
     """
     workload = situation.profile.workload
-    mix = workload.temperature if temperatures is None else temperatures
+    mix = workload.temperature
     observed = _observations(situation, arm)
     depth = int(arm.draft_steps.max())
     parts = []
@@ -96,12 +93,35 @@ def arm_acceptance(
     )
 
 
+def lengths_over_temperature(
+    situation: Situation, knowledge: Knowledge, arm: Arm, temperatures: tuple[float, ...]
+) -> FloatArray:
+    """Return τ of each setting at each temperature, shape (settings, temperatures).
+
+    Tasks are mixed as in ``arm_acceptance``; the profile's own temperatures do not count.
+    """
+    observed = _observations(situation, arm)
+    depth = int(arm.draft_steps.max())
+    inverse = np.zeros((len(arm.lengths), len(temperatures)))
+    for task, share in situation.profile.workload.task:
+        columns = []
+        for temperature in temperatures:
+            query = _query(situation, arm, task, temperature)
+            belief = _belief(situation, knowledge, arm, query, observed, depth)
+            columns.append(_curves(arm, belief)[:, -1])
+        inverse += share / np.stack(columns, axis=1)
+    tau: FloatArray = 1.0 / inverse
+    return tau
+
+
+@lru_cache(maxsize=1024)
 def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
     """τ of each setting when cut off after 0, 1, … positions, shape (settings, depth + 1)."""
     if arm.trees:
         return tree_curves(arm.trees, belief.conditional)
     cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
-    return belief.length[cut]
+    curves: FloatArray = belief.length[cut]
+    return curves
 
 
 def _belief(

@@ -9,7 +9,7 @@ from tuner.advise.plain import PlainCurve
 from tuner.advise.situation import Situation
 from tuner.engines import emit, emit_baseline, emit_bench
 from tuner.records.config import Prediction, SpecConfig
-from tuner.records.decision import EngineCommand, Schedule, State
+from tuner.records.decision import EngineCommand, Recommendation, Schedule, State
 from tuner.records.emit import EmitRequest
 from tuner.records.hardware import Parallel
 from tuner.records.methods import Engine, Method
@@ -28,11 +28,10 @@ LIMITED_ENGINES = (Engine.SGLANG, Engine.LLAMACPP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
-    """The command to paste, the plain one to compare with, and a client that measures either."""
+    """The command to paste, and the plain server from which others follow."""
 
     launch: tuple[EngineCommand, ...]
-    baseline: EngineCommand
-    bench: EngineCommand
+    plain_request: EmitRequest
 
 
 def commands_of(
@@ -44,12 +43,23 @@ def commands_of(
 ) -> Commands:
     """Return the commands: speculative when on (or to measure), plain when off."""
     bare = request_of(situation, SpecConfig(method=Method.NONE), plain, Schedule())
-    measured = replace(bare, max_batch=max(round(plain.baseline.batch), 1))
-    baseline = emit_baseline(bare)
-    launch = baseline
+    request = bare
     if best is not None and state is not State.OFF:
-        launch = emit(request_of(situation, best.config, plain, schedule))
-    return Commands(launch=(launch,), baseline=baseline, bench=emit_bench(measured))
+        request = request_of(situation, best.config, plain, schedule)
+    return Commands(launch=(emit(request),), plain_request=bare)
+
+
+def baseline_command(found: Recommendation) -> EngineCommand | None:
+    """Return the same server without speculation, to compare with."""
+    return emit_baseline(found.plain_request) if found.plain_request else None
+
+
+def bench_command(found: Recommendation) -> EngineCommand | None:
+    """Return a client that measures either server at the profile's batch."""
+    if found.plain_request is None:
+        return None
+    batch = max(round(found.baseline.batch), 1)
+    return emit_bench(replace(found.plain_request, max_batch=batch))
 
 
 def request_of(

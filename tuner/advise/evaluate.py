@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from tuner.advise.arms import Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel, learn
-from tuner.records.cost import CostObservation, StepTimes
+from tuner.records.cost import CostObservation, CostSetup, StepTimes
 from tuner.records.methods import Method
 from tuner.records.workload import ObservedRow
 from tuner.speedup import formula_step_cost
@@ -24,12 +25,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluated:
-    """An arm evaluated over arrays of one shape; times are NaN where the target is unknown."""
+    """An arm over (batches, settings), or over settings; times are NaN for an unknown target."""
 
     arm: Arm
     acceptance: ArmAcceptance
-    #: setting of each entry (place in ``arm.lengths``), broadcast to the shape of the rest
-    index: NDArray[np.int64]
     batch: FloatArray
     acceptance_length: FloatArray
     acceptance_log_sd: FloatArray
@@ -44,6 +43,22 @@ class Evaluated:
     ratio_log_sd: FloatArray
     evidence: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Evaluated:
+        """Return the same with ``change`` applied to every array."""
+        return replace(
+            self,
+            batch=change(self.batch),
+            acceptance_length=change(self.acceptance_length),
+            acceptance_log_sd=change(self.acceptance_log_sd),
+            baseline_s=change(self.baseline_s),
+            baseline_log_sd=change(self.baseline_log_sd),
+            draft=change(self.draft),
+            verify=change(self.verify),
+            overhead=change(self.overhead),
+            draft_pass=change(self.draft_pass),
+            ratio_log_sd=change(self.ratio_log_sd),
+        )
 
     @property
     def step_ratio(self) -> FloatArray:
@@ -80,7 +95,15 @@ def cost_model(
         if _same_hardware(row, situation)
         and (seen := _cost_observation(row, situation, arms)) is not None
     )
+    if not rows:
+        return _prior_model(knowledge, situation.setup)
     return learn(knowledge.cost, situation.setup, rows)
+
+
+@lru_cache(maxsize=256)
+def _prior_model(knowledge: Knowledge, setup: CostSetup) -> CostModel:
+    """One model a setup: profiles that differ in load alone share what it computes."""
+    return learn(knowledge.cost, setup)
 
 
 def evaluate(
@@ -88,21 +111,17 @@ def evaluate(
     model: CostModel | None,
     arm: Arm,
     acceptance: ArmAcceptance,
-    *,
-    batch: FloatArray,
-    index: NDArray[np.int64],
+    batches: tuple[float, ...],
 ) -> Evaluated:
-    """Evaluate an arm at batches and settings (places in ``arm.lengths``) that broadcast."""
-    batch, index = np.broadcast_arrays(np.asarray(batch, dtype=np.float64), index)
-    times = _times(situation, model, arm, batch, index)
+    """Evaluate every setting of an arm at every batch; arrays of shape (batches, settings)."""
+    times = _times(situation, model, arm, batches)
     base = times.baseline_s
     return Evaluated(
         arm=arm,
         acceptance=acceptance,
-        index=index,
-        batch=batch,
-        acceptance_length=acceptance.acceptance_length[index],
-        acceptance_log_sd=acceptance.log_sd[index],
+        batch=np.broadcast_to(np.array(batches)[:, None], base.shape),
+        acceptance_length=np.broadcast_to(acceptance.acceptance_length, base.shape),
+        acceptance_log_sd=np.broadcast_to(acceptance.log_sd, base.shape),
         baseline_s=base if situation.setup is not None else np.full(base.shape, np.nan),
         baseline_log_sd=times.baseline_log_sd,
         draft=times.draft_s / base,
@@ -116,24 +135,15 @@ def evaluate(
 
 
 def _times(
-    situation: Situation,
-    model: CostModel | None,
-    arm: Arm,
-    batch: FloatArray,
-    index: NDArray[np.int64],
+    situation: Situation, model: CostModel | None, arm: Arm, batches: tuple[float, ...]
 ) -> StepTimes:
     """Step times from the model, or in plain steps from the textbook formula."""
     ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
-    steps = arm.draft_steps[index]
+    steps = arm.draft_steps
     if model is None:
-        return _formula_times(np.ones(batch.shape), ratio or 0.0, steps)
-    times = model.step(
-        arm.plan,
-        batch=batch,
-        draft_steps=steps,
-        verify_tokens=arm.verify_tokens[index],
-        context_tokens=situation.context_tokens,
-    )
+        return _formula_times(np.ones((len(batches), len(steps))), ratio or 0.0, steps)
+    compute = _step_times if model.observed else _prior_times
+    times = compute(model, arm, batches, situation.context_tokens)
     if ratio is None:
         return times
     if is_formula(situation, arm.method):
@@ -141,6 +151,22 @@ def _times(
         return replace(formula, baseline_log_sd=times.baseline_log_sd)
     draft_pass = ratio * times.baseline_s
     return replace(times, draft_s=steps * draft_pass, draft_pass_s=draft_pass)
+
+
+def _step_times(
+    model: CostModel, arm: Arm, batches: tuple[float, ...], context_tokens: float
+) -> StepTimes:
+    return model.step(
+        arm.plan,
+        batch=np.array(batches)[:, None],
+        draft_steps=arm.draft_steps,
+        verify_tokens=arm.verify_tokens,
+        context_tokens=context_tokens,
+    )
+
+
+#: Times that rest on the prior alone depend on setup, arm and load; many profiles share them.
+_prior_times = lru_cache(maxsize=512)(_step_times)
 
 
 def _formula_times(baseline_s: FloatArray, ratio: float, steps: NDArray[np.int64]) -> StepTimes:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tuner.advise.arms import Arm
-from tuner.advise.plain import PlainCurve
+from tuner.advise.plain import PlainCurve, cached_memory_fit
 from tuner.advise.situation import Situation
-from tuner.cost.memory import memory_fit
 from tuner.errors import InfeasibleError, Where
 from tuner.records.cost import MemoryFit
 from tuner.units import GIGA
@@ -16,12 +15,12 @@ def memory_of(situation: Situation, arm: Arm, plain: PlainCurve) -> MemoryFit | 
     if situation.setup is None:
         return None
     workload = situation.profile.workload
-    return memory_fit(
+    return cached_memory_fit(
         situation.setup,
         arm.plan,
-        context_tokens=workload.prompt_tokens + workload.output_tokens,
-        batch=_wanted_batch(situation, plain),
-        verify_tokens=max(arm.lengths) + 1,
+        workload.prompt_tokens + workload.output_tokens,
+        _wanted_batch(situation, plain),
+        max(arm.lengths) + 1,
     )
 
 

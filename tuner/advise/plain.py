@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from tuner.advise.points import LOAD_GRID, Load, settled_plain
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
-from tuner.records.cost import DraftPlan, MemoryFit
+from tuner.records.cost import CostSetup, DraftPlan, MemoryFit
 from tuner.records.decision import Baseline
 from tuner.records.interval import Interval
 from tuner.records.methods import DraftKind, Method
@@ -33,6 +34,16 @@ class PlainCurve:
     @property
     def max_batch(self) -> int | None:
         return self.memory.max_batch_plain if self.memory else None
+
+
+@lru_cache(maxsize=1024)
+def cached_memory_fit(
+    setup: CostSetup, plan: DraftPlan, context_tokens: float, batch: float, verify_tokens: int
+) -> MemoryFit:
+    """Memory depends on setup, plan and load alone; profiles share it."""
+    return memory_fit(
+        setup, plan, context_tokens=context_tokens, batch=batch, verify_tokens=verify_tokens
+    )
 
 
 def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> PlainCurve:
@@ -58,12 +69,12 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         batch=tokens_per_s * tpot_s,
     )
     workload = situation.profile.workload
-    memory = memory_fit(
+    memory = cached_memory_fit(
         situation.setup,
         PLAIN_PLAN,
-        context_tokens=workload.prompt_tokens + workload.output_tokens,
-        batch=float(batches.max()),
-        verify_tokens=1,
+        workload.prompt_tokens + workload.output_tokens,
+        float(batches.max()),
+        1,
     )
     return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory)
 
@@ -71,11 +82,18 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
 def _plain_step(
     situation: Situation, model: CostModel, batch: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
+    compute = _plain_times if model.observed else _prior_plain_times
+    return compute(model, tuple(batch.tolist()), situation.context_tokens)
+
+
+def _plain_times(
+    model: CostModel, batch: tuple[float, ...], context_tokens: float
+) -> tuple[FloatArray, FloatArray]:
     times = model.step(
-        PLAIN_PLAN,
-        batch=batch,
-        draft_steps=np.zeros(len(batch), dtype=np.int64),
-        verify_tokens=np.ones(len(batch), dtype=np.int64),
-        context_tokens=situation.context_tokens,
+        PLAIN_PLAN, batch=batch, draft_steps=0, verify_tokens=1, context_tokens=context_tokens
     )
     return times.baseline_s, times.baseline_log_sd
+
+
+#: Times that rest on the prior alone are shared by the profiles of one setup.
+_prior_plain_times = lru_cache(maxsize=512)(_plain_times)

@@ -19,36 +19,12 @@ FloatArray = NDArray[np.float64]
 
 #: Batches at which curves over load are computed: steps of a third, up to where engines' default
 #: limits of running sequences lie (vLLM 0.33.0: max_num_seqs 256 … 1024 by device).
-LOAD_GRID = np.array(
-    [
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        8,
-        10,
-        12,
-        16,
-        20,
-        24,
-        32,
-        40,
-        48,
-        64,
-        80,
-        96,
-        128,
-        160,
-        192,
-        256,
-        320,
-        384,
-        512,
-    ],
-    dtype=np.float64,
+LOAD_POINTS: tuple[float, ...] = (
+    *(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256),
+    *(320, 384, 512),
 )
+LOAD_GRID = np.array(LOAD_POINTS, dtype=np.float64)
+_PLACES = {value: place for place, value in enumerate(LOAD_POINTS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,21 +75,21 @@ def arm_point(
     memory: MemoryFit | None,
 ) -> ArmPoint:
     """Evaluate one arm over the load grid and at its own load."""
-    index = np.arange(len(arm.lengths))
-    grid = evaluate(
-        situation, model, arm, acceptance, batch=LOAD_GRID[:, None], index=index[None, :]
-    )
+    grid = evaluate(situation, model, arm, acceptance, LOAD_POINTS)
     saturated = False
     if load.batches is not None:
-        batches = np.array([value for value, _share in load.batches])
+        own_batches = tuple(value for value, _share in load.batches)
         shares = np.array([share for _value, share in load.batches])
-        at = evaluate(
-            situation, model, arm, acceptance, batch=batches[:, None], index=index[None, :]
-        )
+        places = [_PLACES[value] for value in own_batches if value in _PLACES]
+        if len(places) == len(own_batches):
+            at = grid.mapped(lambda values: values[places])
+        else:
+            at = evaluate(situation, model, arm, acceptance, own_batches)
         own = mix_batches(at, shares)
     else:
         settled, saturated = _settle(load, grid.tpot_s)
-        own = evaluate(situation, model, arm, acceptance, batch=settled, index=index)
+        at = evaluate(situation, model, arm, acceptance, tuple(settled.tolist()))
+        own = at.mapped(np.diagonal)
     return ArmPoint(
         arm=arm,
         acceptance=acceptance,
@@ -133,24 +109,19 @@ def settled_plain(load: Load, baseline_s: FloatArray) -> float:
 
 def _settle(load: Load, tpot_s: FloatArray) -> tuple[FloatArray, bool]:
     """The batch that each column of ``tpot_s`` (over LOAD_GRID) settles at."""
-    found, saturated = [], False
-    for column in tpot_s.T:
-        if load.concurrency is not None:
-            batch: float | None = batch_for_concurrency(
-                load.concurrency,
-                LOAD_GRID,
-                column,
-                output_tokens=load.output_tokens,
-                prefill_s=load.prefill_s,
-            )
-        else:
-            batch = batch_for_rate(
-                load.request_rate or 0.0, LOAD_GRID, column, output_tokens=load.output_tokens
-            )
-        if batch is None:
-            saturated, batch = True, float(LOAD_GRID[-1])
-        found.append(batch)
-    return np.array(found), saturated
+    if load.concurrency is not None:
+        batch = batch_for_concurrency(
+            load.concurrency,
+            LOAD_GRID,
+            tpot_s,
+            output_tokens=load.output_tokens,
+            prefill_s=load.prefill_s,
+        )
+        return batch, False
+    batch = batch_for_rate(
+        load.request_rate or 0.0, LOAD_GRID, tpot_s, output_tokens=load.output_tokens
+    )
+    return np.where(np.isnan(batch), LOAD_GRID[-1], batch), bool(np.isnan(batch).any())
 
 
 def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:
@@ -160,7 +131,7 @@ def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:
     step ratio is the one that keeps speedup = τ ÷ ratio, and its parts keep their proportions.
     """
     if len(shares) == 1:
-        return replace(at, **{name: getattr(at, name)[0] for name in _ARRAYS}, index=at.index[0])
+        return at.mapped(lambda values: values[0])
     base = np.where(np.isnan(at.baseline_s), 1.0, at.baseline_s)
     plain_rate = shares[:, None] / base
     baseline = 1.0 / plain_rate.sum(axis=0)
@@ -176,7 +147,6 @@ def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:
     return replace(
         at,
         **scaled,
-        index=at.index[0],
         batch=tokens * baseline * ratio / at.acceptance_length[0],
         acceptance_length=at.acceptance_length[0],
         acceptance_log_sd=at.acceptance_log_sd[0],
@@ -184,17 +154,3 @@ def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:
         baseline_log_sd=(weight * at.baseline_log_sd).sum(axis=0),
         ratio_log_sd=(weight * at.ratio_log_sd).sum(axis=0),
     )
-
-
-_ARRAYS = (
-    "batch",
-    "acceptance_length",
-    "acceptance_log_sd",
-    "baseline_s",
-    "baseline_log_sd",
-    "draft",
-    "verify",
-    "overhead",
-    "draft_pass",
-    "ratio_log_sd",
-)

@@ -80,8 +80,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         configs=_insert_plain(configs, plain, profile.objective),
         schedule=schedule,
         commands=commands.launch,
-        baseline_command=commands.baseline,
-        bench_command=commands.bench,
+        plain_request=commands.plain_request,
         warnings=(
             *warnings_of(found.situation, found.points, best, found.load, found.left_out),
             *(alike for alike in found.alike if best and _is_about(alike, best)),

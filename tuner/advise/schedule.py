@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import lengths_over_temperature
 from tuner.advise.arms import Arm
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import LOAD_GRID, ArmPoint
@@ -64,13 +64,8 @@ def by_temperature(
     speeds: list[FloatArray] = [np.ones((1, len(TEMPERATURES)))]
     settings: list[tuple[Arm | None, int]] = [(None, 0)]
     for point in points[:TEMPERATURE_ARMS]:
-        columns = [
-            arm_acceptance(
-                situation, knowledge, point.arm, temperatures=((temperature, 1.0),)
-            ).acceptance_length
-            for temperature in TEMPERATURES
-        ]
-        speeds.append(np.stack(columns, axis=1) / point.own.step_ratio[:, None])
+        tau = lengths_over_temperature(situation, knowledge, point.arm, TEMPERATURES)
+        speeds.append(tau / point.own.step_ratio[:, None])
         settings += [(point.arm, count) for count in point.arm.lengths]
     table = np.vstack(speeds)
     rows = []

@@ -11,8 +11,8 @@ from tuner.records.config import TreeSetting
 
 FloatArray = NDArray[np.float64]
 
-#: Trees are looked at up to this batch: their width multiplies the verified tokens of every sequence,
-#: and the published recipes are for a few sequences (sgl-project/sglang#4716: CUDA graphs of batch 1).
+#: Trees are looked at up to this batch: width multiplies the verified tokens of every sequence, and
+#: published recipes are for a few sequences (sgl-project/sglang#4716: CUDA graphs of batch 1).
 MOST_BATCH = 8
 
 #: SGLang's own defaults and the settings that its benchmark script and users measure, smallest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from tuner.advise.commands import baseline_command, bench_command
 from tuner.cli.output import Output
 from tuner.engines import pretty
 from tuner.errors import InputError
@@ -38,7 +39,8 @@ def only_commands(
 
 
 def _wanted(item: Recommendation, *, baseline: bool, bench: bool) -> list[EngineCommand]:
-    asked = [item.baseline_command] * baseline + [item.bench_command] * bench
+    asked = [baseline_command(item)] if baseline else []
+    asked += [bench_command(item)] if bench else []
     return [command for command in asked if command] or list(item.commands)
 
 

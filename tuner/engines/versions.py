@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tuner.errors import InputError, MissingDataError
 from tuner.records.methods import Engine
@@ -29,6 +30,7 @@ _RELEASE = re.compile(
 _BUILD = re.compile(r"b?(\d+)", re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def release_key(engine: Engine, version: str) -> tuple[int, ...]:
     """Return the numbers of a version, for comparison; suffixes (rc, post, +cu) do not count."""
     pattern = _BUILD if engine is Engine.LLAMACPP else _RELEASE

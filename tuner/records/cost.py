@@ -23,7 +23,8 @@ class CostSetup:
     #: weight dtype as in the profile ("bfloat16", "fp8", "gguf:Q4_K_M" …)
     dtype: str = "bfloat16"
     kv_dtype: str = "bfloat16"
-    engine: Engine = Engine.VLLM
+    #: None = an engine that the product does not configure
+    engine: Engine | None = Engine.VLLM
     engine_version: str | None = None
 
 
@@ -56,6 +57,8 @@ class CostObservation:
     acceptance_length: float | None = None
     #: speculative speed over plain speed in the same setup
     speedup: float | None = None
+    #: time spent drafting in one step, seconds (llama.cpp logs it)
+    draft_s: float | None = None
     #: standard deviation of ln(number) beyond the noise of a run, such as an uncertain τ
     log_sd: float = 0.0
     #: which drafter ran; None = the usual one of the method

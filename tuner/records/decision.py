@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from tuner.records.config import Prediction
 from tuner.records.interval import Interval
 from tuner.records.methods import Engine, Method
 from tuner.records.sources import Assumption, Warning_
+
+if TYPE_CHECKING:
+    from tuner.records.emit import EmitRequest
 
 
 class State(StrEnum):
@@ -124,9 +128,8 @@ class Recommendation:
     commands: tuple[EngineCommand, ...]
     warnings: tuple[Warning_, ...]
     assumptions: tuple[Assumption, ...]
-    #: the same server without speculation, and a client that measures either
-    baseline_command: EngineCommand | None = None
-    bench_command: EngineCommand | None = None
+    #: the plain server, from which the baseline command and the client follow
+    plain_request: EmitRequest | None = None
     next_measurement: NextMeasurement | None = None
     latency_check: LatencyCheck | None = None
     #: sentence about how flat the optimum is

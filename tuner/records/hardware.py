@@ -32,7 +32,7 @@ class Accelerator:
     #: peak memory bandwidth, bytes per second
     bandwidth_bytes_per_s: float
     #: dense peak by dtype ("bfloat16", "fp8", "int8", "fp4"), FLOP/s
-    peak_flops_per_s: dict[str, float] = field(default_factory=dict)
+    peak_flops_per_s: dict[str, float] = field(default_factory=dict, hash=False)
     #: best matmul actually measured in bfloat16, FLOP/s
     measured_bf16_flops_per_s: float | None = None
     #: device-to-device bandwidth, bytes per second
