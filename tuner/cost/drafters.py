@@ -93,7 +93,7 @@ def serial_passes(plan: DraftPlan, draft_steps: FloatArray) -> FloatArray:
 
 
 def first_pass_tokens(
-    plan: DraftPlan, engine: Engine, tokens: FloatArray, draft_steps: FloatArray
+    plan: DraftPlan, engine: Engine | None, tokens: FloatArray, draft_steps: FloatArray
 ) -> FloatArray:
     """Return positions of a sequence in the first draft pass.
 
@@ -111,7 +111,7 @@ def first_pass_tokens(
     return np.ones_like(tokens)
 
 
-def replays_verified_tokens(plan: DraftPlan, engine: Engine) -> bool:
+def replays_verified_tokens(plan: DraftPlan, engine: Engine | None) -> bool:
     """Whether the engine runs the drafter once more over the K + 1 tokens after each verification.
 
     llama.cpp b11434, ``common_speculative_process`` (``common/speculative.cpp``).

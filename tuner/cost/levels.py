@@ -13,11 +13,14 @@ from tuner.records.methods import DraftKind
 
 FloatArray = NDArray[np.float64]
 
+#: level of engines that the product does not configure (research code, MLX …)
+OTHER_ENGINE = "other"
+
 
 def setup_levels(setup: CostSetup) -> tuple[str, ...]:
     """Return the names of the levels of a setup, common to all its plans."""
     parts = model_parts(setup.target)
-    engine = setup.engine.value
+    engine = setup.engine.value if setup.engine is not None else OTHER_ENGINE
     device = setup.hardware.accelerator.kind.value
     weights = weight_format(setup.dtype).weight_class.value
     names = [f"engine:{engine}", f"device:{device}", f"weights:{weights}"]

@@ -17,11 +17,12 @@ from tuner.records.model import ModelShape
 #: share of device memory that the engine takes: vLLM ``gpu_memory_utilization`` 0.9, SGLang
 #: ``mem_fraction_static`` about 0.88 (computed from the card), TensorRT-LLM 0.9 of what is free;
 #: llama.cpp takes what it needs
-MEMORY_SHARE: dict[Engine, float] = {
+MEMORY_SHARE: dict[Engine | None, float] = {
     Engine.VLLM: 0.90,
     Engine.SGLANG: 0.88,
     Engine.TRTLLM: 0.90,
     Engine.LLAMACPP: 0.95,
+    None: 0.90,
 }
 #: driver context and communication buffers that exist before the engine starts (assumed)
 CONTEXT_BYTES = 0.7e9
@@ -29,11 +30,12 @@ CONTEXT_BYTES = 0.7e9
 _UNIFIED_SHARE = 0.75
 #: prompt tokens in one pass: vLLM ``max_num_batched_tokens`` and SGLang ``chunked_prefill_size``
 #: default to 8192 on large cards; llama.cpp's physical batch is 512
-_CHUNK_TOKENS: dict[Engine, float] = {
+_CHUNK_TOKENS: dict[Engine | None, float] = {
     Engine.VLLM: 8192.0,
     Engine.SGLANG: 8192.0,
     Engine.TRTLLM: 8192.0,
     Engine.LLAMACPP: 512.0,
+    None: 2048.0,
 }
 #: live activations of one token in units of width × bytes: residual, normalised input, gate and up
 #: outputs (assumed)
@@ -45,11 +47,12 @@ _LOGIT_COPIES = 2.0
 #: device memory of captured graphs for each layer and captured batch size (assumed; vLLM reports
 #: 0.5–1 GB for 80 layers and 67 sizes)
 _GRAPH_BYTES_PER_LAYER_AND_SIZE = 0.15e6
-_CAPTURED_SIZES: dict[Engine, float] = {
+_CAPTURED_SIZES: dict[Engine | None, float] = {
     Engine.VLLM: 67.0,
     Engine.SGLANG: 36.0,
     Engine.TRTLLM: 32.0,
     Engine.LLAMACPP: 0.0,
+    None: 0.0,
 }
 #: sequences that a schedule can hold when memory is not the limit
 _NO_LIMIT = 1_000_000

@@ -22,7 +22,7 @@ from tuner.records.methods import Method
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CostModel:
     """What is believed about step times in one setup. Made by ``learn``."""
 
@@ -68,8 +68,9 @@ class CostModel:
         parts = step_parts(terms, belief.log_parameters + shift)
         ones = np.ones_like(own)
         wide = (tokens > 1.0).astype(np.float64)
-        plain = Places(np.log(own), 0.0 * ones, 0.0 * ones, ones, 0.0 * ones)
-        ratio = Places(np.log(own), np.log(tokens), ones, -ones, wide)
+        none = np.zeros_like(own)
+        plain = Places(np.log(own), none, none, ones, none, none)
+        ratio = Places(np.log(own), np.log(tokens), ones, -ones, none, wide)
         plain_missed, plain_sd = self._missed(belief, parts, plain)
         ratio_missed, ratio_sd = self._missed(belief, parts, ratio)
         baseline = parts.baseline.seconds * np.exp(plain_missed)

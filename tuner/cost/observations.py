@@ -24,16 +24,18 @@ def target_rows(observed: Sequence[CostObservation]) -> tuple[CostObservation, .
     return tuple(row for row in observed if measured_logs(row))
 
 
-def measured_logs(row: CostObservation) -> list[tuple[float, float, float]]:
-    """Return (ln value, weight on ln step, weight on ln baseline) for each number of a row."""
-    found: list[tuple[float, float, float]] = []
+def measured_logs(row: CostObservation) -> list[tuple[float, float, float, float]]:
+    """Return ln value and its weights on ln step, ln baseline and ln draft, for each number."""
+    found: list[tuple[float, float, float, float]] = []
     length = 1.0 if row.method is Method.NONE else row.acceptance_length
     if row.step_s is not None and row.step_s > 0.0:
-        found.append((math.log(row.step_s), 1.0, 0.0))
+        found.append((math.log(row.step_s), 1.0, 0.0, 0.0))
     elif row.tpot_s is not None and row.tpot_s > 0.0 and length is not None:
-        found.append((math.log(row.tpot_s * length), 1.0, 0.0))
+        found.append((math.log(row.tpot_s * length), 1.0, 0.0, 0.0))
     if row.speedup is not None and row.speedup > 0.0 and length is not None:
-        found.append((math.log(length / row.speedup), 1.0, -1.0))
+        found.append((math.log(length / row.speedup), 1.0, -1.0, 0.0))
+    if row.draft_s is not None and row.draft_s > 0.0:
+        found.append((math.log(row.draft_s), 0.0, 0.0, 1.0))
     return found
 
 
@@ -55,23 +57,21 @@ def gather(
         tokens = float(max(row.verify_tokens, row.num_speculative_tokens + 1, 1))
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
-        for value, on_step, on_baseline in measured_logs(row):
+        for value, *weights in measured_logs(row):
             place = (np.array([number]) for number in (row.batch, steps, tokens, context))
             terms.append(step_terms(setup, plan, *place))
             noise = prior.measurement_noise**2 + row.log_sd**2
-            columns.append(
-                (math.log(row.batch), math.log(tokens), on_step, on_baseline, value, noise)
-            )
+            columns.append((math.log(row.batch), math.log(tokens), *weights, value, noise))
             same = row.method in (method, Method.NONE)
             informs.append(np.where(is_draft & (not same), 0.0, 1.0))
             shifts.append(shift)
     if not terms:
         return None
-    log_batch, log_tokens, on_step, on_baseline, value, noise = np.array(columns).T
+    log_batch, log_tokens, on_step, on_baseline, on_draft, value, noise = np.array(columns).T
     is_wide = (log_tokens > 0.0).astype(np.float64)
     return Evidence(
         terms=join_terms(terms),
-        places=Places(log_batch, log_tokens, on_step, on_baseline, is_wide),
+        places=Places(log_batch, log_tokens, on_step, on_baseline, on_draft, is_wide),
         log_value=value,
         noise=noise,
         informs=np.array(informs).T,

@@ -26,6 +26,7 @@ _MAX_STEPS = 12
 _TOLERANCE = 1e-4
 #: largest change of a logarithm in one Gauss–Newton step
 _LARGEST_MOVE = 1.0
+_TINY_S = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,18 @@ class Places:
 
     log_batch: FloatArray
     log_tokens: FloatArray
-    #: weight of ln(step) and of ln(baseline) in the number: (1, 0) a step, (1, −1) their ratio
+    #: weights of ln(step), ln(baseline) and ln(draft) in the number: (1, 0, 0) is a step,
+    #: (1, −1, 0) its ratio to a plain one, (0, 0, 1) the time spent drafting
     on_step: FloatArray
     on_baseline: FloatArray
+    on_draft: FloatArray
     #: 1 where speculation is on or several tokens are verified
     is_wide: FloatArray
+
+    @property
+    def absolute(self) -> FloatArray:
+        """1 for a time, 0 for a ratio of times of the same setup."""
+        return self.on_step + self.on_baseline + self.on_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +120,7 @@ def missed_covariance(prior: CostPrior, first: Places, second: Places) -> FloatA
     """Return the covariance of what the equations miss between two sets of places."""
     over_batch = _kernel(first.log_batch, second.log_batch, BATCH_SCALE)
     over_tokens = _kernel(first.log_tokens, second.log_tokens, prior.discrepancy_scale)
-    shared = np.outer(first.on_step + first.on_baseline, second.on_step + second.on_baseline)
+    shared = np.outer(first.absolute, second.absolute)
     wide = np.outer(first.on_step * first.is_wide, second.on_step * second.is_wide)
     return (
         prior.plain_discrepancy**2 * shared * over_batch
@@ -128,7 +136,7 @@ def missed_part(
     ``gradient``, shape (P, n), is that of the predicted logarithm by the parameters.
     """
     own = (
-        prior.plain_discrepancy**2 * (places.on_step + places.on_baseline) ** 2
+        prior.plain_discrepancy**2 * places.absolute**2
         + prior.discrepancy**2 * (places.on_step * places.is_wide) ** 2
     )
     rows = posterior.rows
@@ -152,6 +160,10 @@ def log_step_and_gradient(parts: StepParts, places: Places) -> tuple[FloatArray,
         places.on_step * step.gradient / step.seconds
         + places.on_baseline * base.gradient / base.seconds
     )
+    if np.any(places.on_draft):
+        draft_s = np.maximum(parts.draft.seconds, _TINY_S)
+        value = value + places.on_draft * np.log(draft_s)
+        gradient = gradient + places.on_draft * parts.draft.gradient / draft_s
     return value, gradient
 
 
