@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 
 from tuner.advise.points import ArmPoint
 from tuner.advise.situation import Situation
+from tuner.profile import shipped_profiles
 from tuner.records.config import Prediction
 from tuner.records.decision import NextMeasurement, State
 from tuner.records.interval import Z90
@@ -54,5 +56,13 @@ def next_measurement(
     return NextMeasurement(
         what=what,
         why=f"{why}; add the result to observed: {row}",
-        command=f"specdec-tune recommend --bench-command {situation.profile.name}",
+        command=f"specdec-tune recommend --bench-command {_profile_word(situation)}",
     )
+
+
+def _profile_word(situation: Situation) -> str:
+    """The profile as a command line names it: a shipped one by name, another by its path."""
+    profile = situation.profile
+    if profile.path is None or profile.name in shipped_profiles():
+        return shlex.quote(profile.name)
+    return shlex.quote(profile.path)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tuner.advise.latency import dilution
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.records.config import Prediction
-from tuner.records.methods import DraftKind, Engine, Method, Task
+from tuner.records.methods import DraftKind, Engine, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
 
@@ -19,6 +17,8 @@ from tuner.units import GIGA, MILLI
 LARGE_DRAFTER_SHARE = 0.25
 #: End-to-end gain below this share of the decode gain is worth a word (assumed).
 DILUTED_SHARE = 0.85
+#: Share of cached prompt tokens from which losing the cache is worth a word (assumed).
+CACHE_MATTERS = 0.2
 #: Sequences lost to the drafter before it is mentioned (assumed).
 LOST_BATCH_SHARE = 0.05
 
@@ -156,15 +156,17 @@ def _saturation(points: Sequence[ArmPoint]) -> list[Warning_]:
     ]
 
 
+def lacks_drafter(situation: Situation, points: Sequence[ArmPoint]) -> bool:
+    """Whether nothing but lookups can draft for a known target."""
+    lookups_only = all(point.arm.plan.kind is DraftKind.LOOKUP for point in points)
+    return situation.setup is not None and lookups_only
+
+
 def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warning_]:
-    """Say that no drafter is known, what to do, and what one would have to reach."""
+    """Say that no drafter is known, and what is left."""
     setup = situation.setup
-    if setup is None or any(point.arm.plan.kind is not DraftKind.LOOKUP for point in points):
+    if setup is None or not lacks_drafter(situation, points):
         return []
-    needed = ""
-    if points:
-        verify = float(np.min(points[0].own.verify))
-        needed = f" One would pay once τ exceeds {verify:.2f} plus its own drafting time."
     return [
         Warning_(
             code="no-drafter",
@@ -172,12 +174,29 @@ def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warnin
                 f"no drafter for {setup.target.model_id} is known that {situation.engine} serves. "
                 "What is left: n-gram or suffix lookup on text that repeats its prompt, a small "
                 "model with the same tokenizer (drafter: in the profile), or training a head."
-                + needed
             ),
         )
     ]
 
 
-def is_lookup(method: Method) -> bool:
-    """Whether a method drafts without a model."""
-    return method in (Method.NGRAM, Method.SUFFIX)
+def lost_prefix_cache(
+    situation: Situation, best: Prediction, load: Load, prefill_without_cache_s: float
+) -> list[Warning_]:
+    """Say what it would cost if the drafter broke the prefix cache, as some versions do."""
+    hit = situation.profile.workload.prefix_cache_hit
+    if hit < CACHE_MATTERS or best.config.drafter is None or best.tpot_s is None:
+        return []
+    lost_s = prefill_without_cache_s - load.prefill_s
+    plain_s = best.tpot_s.mean * best.speedup.mean
+    gain = dilution(load, plain_s, best.tpot_s.mean, (best.ttft_delta_s or 0.0) + lost_s)
+    return [
+        Warning_(
+            code="prefix-cache",
+            message=(
+                f"some versions lose prefix-cache hits with a drafter (vllm-project/vllm#38182: 21 "
+                f"points, #51250: all): without the {hit:.0%} assumed here a request's first token "
+                f"comes {lost_s / MILLI:.0f} ms later and the request ends {gain:.2f}× as fast. "
+                "Compare the hit rate before and after."
+            ),
+        )
+    ]

@@ -16,7 +16,7 @@ from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.latency import latency_check
 from tuner.advise.measure import next_measurement
-from tuner.advise.notes import warnings_of
+from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
 from tuner.advise.points import ArmPoint, Load, arm_point, load_of
 from tuner.advise.predictions import plain_prediction, prediction
@@ -24,6 +24,7 @@ from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
 from tuner.advise.shortlist import shortlist
 from tuner.advise.situation import Situation
+from tuner.advise.training import train_or_not
 from tuner.cost.model import CostModel
 from tuner.optimize.choice import shortest_within
 from tuner.records.config import Prediction
@@ -83,7 +84,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         plain_request=commands.plain_request,
         warnings=(
             *warnings_of(found.situation, found.points, best, found.load, found.left_out),
-            *(alike for alike in found.alike if best and _is_about(alike, best)),
+            *_more_warnings(found, known, best),
         ),
         assumptions=assumptions_of(found.situation, ranked[:1], found.model),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
@@ -158,6 +159,19 @@ def sort_key(item: Prediction, objective: Objective) -> float:
     if item.tpot_s is None or item.output_tok_s is None:
         return -item.speedup.mean
     return item.tpot_s.mean if objective is Objective.LATENCY else -item.output_tok_s
+
+
+def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None) -> list[Warning_]:
+    """Warnings that need more than the predictions: other drafters, training, a lost cache."""
+    more = [alike for alike in found.alike if best and _is_about(alike, best)]
+    if lacks_drafter(found.situation, found.points):
+        training = train_or_not(found.situation, found.model, known, found.load)
+        more += [training] if training else []
+    if best is not None and found.model is not None:
+        prompt = found.situation.profile.workload.prompt_tokens
+        cold_s = found.model.prefill_s(prompt)
+        more += lost_prefix_cache(found.situation, best, found.load, cold_s)
+    return more
 
 
 def _is_about(warning: Warning_, best: Prediction) -> bool:
