@@ -264,5 +264,5 @@ def test_shipped_profiles_are_reached_by_name(name: str) -> None:
 
 
 def test_a_name_that_is_not_shipped_names_the_nearest() -> None:
-    with pytest.raises(InputError, match="did you mean chat-llama-3.3-70b"):
+    with pytest.raises(InputError, match=r"did you mean chat-llama-3\.3-70b"):
         read_profile("chat-lama-3.3-70b")

@@ -65,9 +65,12 @@ def test_the_shipped_schema_is_the_printed_one() -> None:
 
 VALUES = (
     st.sampled_from(
-        ["chat", "eagle3", "EAGLE3", "egle", "vllm", "bfloat16", "gguf:Q4_K_M", "5/4/8", "5/4", ""]
-        + ["0.33.0", "x y", "latency", "2026-05-03", "  ", "true", "16", [], {}, [1, 1], ["a"]]
-        + [{"chat": 1.0}, {"eagle3": 0.5}, {"nonsense": 0.5}, [1, 2], ["eagle3", "mtp"]]
+        [
+            *("chat", "eagle3", "EAGLE3", "egle", "vllm", "bfloat16", "gguf:Q4_K_M", "5/4/8"),
+            *("5/4", "", "0.33.0", "x y", "latency", "2026-05-03", "  ", "true", "16"),
+            *([], {}, [1, 1], ["a"], [1, 2], ["eagle3", "mtp"]),
+            *({"chat": 1.0}, {"eagle3": 0.5}, {"nonsense": 0.5}),
+        ]
     )
     | st.booleans()
     | st.integers(-3, 70_000)

@@ -30,8 +30,9 @@ def contain(action: Callable[[], int], argv: list[str]) -> int:
         return int(ExitCode.OK)
     except KeyboardInterrupt:
         return _say(argv, int(ExitCode.INTERRUPTED), ["interrupted"], "interrupted", None)
-    except RecursionError as error:
-        return _bug(error, argv)
+    except OSError as error:
+        message = f"{error.filename or 'input or output'}: {error.strerror or error}."
+        return _say(argv, int(ExitCode.USAGE), [message], message, None)
     except MemoryError:
         message = "not enough memory for this request; ask for fewer points or a smaller file."
         return _say(argv, int(ExitCode.USAGE), [message], message, None)

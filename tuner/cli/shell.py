@@ -96,7 +96,7 @@ class LazyGroup(TyperGroup):
         except typer.Abort:
             raise KeyboardInterrupt from None
         except UsageError as error:
-            return usage_error(_sentence(error), _help_hint(error), argv)
+            return usage_error(_sentence(error), _help_hint(error, argv), argv)
         return 0
 
 
@@ -132,7 +132,9 @@ def _load(name: str) -> Any:
     """Build the command from the function of the same name in ``tuner.cli.<name>``."""
     function = getattr(import_module(f"tuner.cli.{name}"), name)
     holder = typer.Typer(**PLAIN)
-    holder.command(name, cls=QuickCommand, context_settings=CONTEXT, short_help=COMMANDS[name])(function)
+    holder.command(name, cls=QuickCommand, context_settings=CONTEXT, short_help=COMMANDS[name])(
+        function
+    )
     command = get_command(holder)
     command.params += _common_parameters()
     return command
@@ -152,6 +154,8 @@ def _sentence(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _help_hint(error: Exception) -> str:
+def _help_hint(error: Exception, argv: list[str]) -> str:
     context = getattr(error, "ctx", None)
-    return f"Try '{context.command_path if context else PROGRAM} --help'."
+    named = next((word for word in argv if word in COMMANDS), None)
+    path = context.command_path if context else f"{PROGRAM} {named}" if named else PROGRAM
+    return f"Try '{path} --help'."

@@ -56,6 +56,9 @@ class Section:
 
     def _unknown(self, node: Node, name: str, key: str, problems: Problems) -> None:
         dotted = f"{key}.{name}" if key else name
+        if name == "<<":
+            problems.note(node, dotted, "merge keys are not read; write the values out.")
+            return
         near = nearest(name, self.fields)
         if near is not None:
             meant = f"{key}.{near}" if key else near
@@ -66,7 +69,8 @@ class Section:
 
     def allowed(self) -> str:
         """Return what is allowed, as the end of a sentence."""
-        return f"{self.what} with {', '.join(list(self.fields)[:6])}"
+        names = ", ".join(list(self.fields)[:6])
+        return f"{self.what} with {names}" + (", …" if len(self.fields) > 6 else "")
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the mapping."""

@@ -36,7 +36,7 @@ def read_text(path_or_name: str) -> tuple[str, str]:
 
 def find_profile(path_or_name: str) -> str:
     """Return the path of a profile file given by path or by the name of a shipped one."""
-    if os.path.lexists(path_or_name) and "\0" not in path_or_name:
+    if os.path.lexists(path_or_name):
         return path_or_name
     shipped = shipped_profiles()
     if path_or_name in shipped:
@@ -45,7 +45,8 @@ def find_profile(path_or_name: str) -> str:
         raise InputError("there is no such file.", where=Where(file=path_or_name))
     near = nearest(path_or_name, shipped)
     hint = f"did you mean {near}?" if near else f"shipped are {', '.join(shipped) or 'none'}."
-    raise InputError(f"{path_or_name!r} is neither a file nor a shipped profile; {hint}")
+    shown = path_or_name if len(path_or_name) <= 60 else path_or_name[:57] + "…"
+    raise InputError(f"{shown!r} is neither a file nor a shipped profile; {hint}")
 
 
 @lru_cache(maxsize=1)

@@ -59,7 +59,7 @@ class Number:
             number = float(node.value)  # type: ignore[arg-type]
             if self._holds(number) and (not self.whole or number.is_integer()):
                 return int(number) if self.whole else number
-        problems.refuse(node, key, self.allowed(), self._hint(node))
+        problems.refuse(node, key, self.allowed(), self.hint(node))
         return INVALID
 
     def _holds(self, value: float) -> bool:
@@ -67,16 +67,19 @@ class Number:
             return False
         return value > self.low if self.above else value >= self.low
 
-    def _hint(self, node: Node) -> str:
+    def hint(self, node: Node) -> str:
+        """Return what to do about a number in an unusual notation."""
         if node.kind is Kind.TEXT and re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", node.text):
             return " Remove the quotes."
+        if node.kind is Kind.TEXT and re.match(r"[0-9]", node.text):
+            return " Write the number alone."
         return " Write plain decimal digits." if node.kind is Kind.ODD else ""
 
     def allowed(self) -> str:
         noun = "a whole number" if self.whole else "a number"
         if self.above:
-            return f"{noun} above {self.low:g}, at most {self.high:,g}"
-        return f"{noun} from {self.low:g} to {self.high:,.15g}"
+            return f"{noun} above {self.low:g}, at most {self.high:,.0f}"
+        return f"{noun} from {self.low:g} to {self.high:,.0f}"
 
     def schema(self) -> dict[str, Any]:
         lower = "exclusiveMinimum" if self.above else "minimum"
@@ -244,7 +247,7 @@ class Mix:
             value = self.item.read(node, key, problems)
             if value is INVALID:
                 del problems[before:]
-                problems.refuse(node, key, self.allowed(), _nearest_hint(self.item, node))
+                problems.refuse(node, key, self.allowed(), _hint(self.item, node))
                 return INVALID
             return ((value, 1.0),)
         return self._read_shares(node, key, problems)
@@ -285,7 +288,9 @@ class Mix:
 _SHARE = Number(0, 1)
 
 
-def _nearest_hint(item: ValueKind, node: Node) -> str:
+def _hint(item: ValueKind, node: Node) -> str:
+    if isinstance(item, Number):
+        return item.hint(node)
     if isinstance(item, Choice) and node.kind is Kind.TEXT:
         near = nearest(node.text, item.words)
         return f" Did you mean {near}?" if near else ""

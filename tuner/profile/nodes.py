@@ -81,10 +81,9 @@ def read_tree(text: str, file: str) -> Node:
     try:
         root = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        raise _not_yaml(error, file) from None
+        raise _not_yaml(error, text, file) from None
     except yaml.YAMLError as error:
-        message = f"not YAML: {getattr(error, 'reason', None) or error}."
-        raise InputError(message, where=Where(file=file)) from None
+        raise _not_text(error, text, file) from None
     except RecursionError:
         raise InputError("nested too deeply.", where=Where(file=file)) from None
     if root is None:
@@ -113,7 +112,8 @@ class _Walker:
             raise self.limit(line, f"more than {MAX_NODES:,} values, aliases written out")
         tag = node.tag
         if not tag.startswith(_PREFIX) or tag[len(_PREFIX) :] not in _KNOWN_TAGS:
-            self.problem(line, path, f"the YAML tag {tag!r} is not read; write a plain value.")
+            name = tag.replace(_PREFIX, "!!")
+            self.problem(line, path, f"the YAML tag {name} is not read; write a plain value.")
             return Node(Kind.NULL, line, self.file)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, depth, line)
@@ -192,18 +192,42 @@ def _flag(text: str, line: int | None, file: str | None) -> Node:
     return Node(Kind.TEXT, line, file, text, text)
 
 
-def _not_yaml(error: yaml.MarkedYAMLError, file: str) -> InputError:
+def _not_yaml(error: yaml.MarkedYAMLError, text: str, file: str) -> InputError:
+    """Say in plain words what the composer stumbled over, at the line where it began."""
     mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else None
     problem = error.problem or "cannot be read"
-    if "tab" in problem or "cannot start any token" in problem:
-        problem += "; indent with spaces, and quote text that starts with @, ` or %"
+    context = error.context or ""
+    if "end of stream" in problem or "expected ',' or" in problem:
+        mark = error.context_mark or mark
+        what = "quote" if "quoted" in context else "bracket"
+        problem = f"the {what} that opens here is not closed"
+    elif "node content" in problem:
+        problem = "a value is missing, or a bracket is not closed"
     elif "another document" in problem:
         problem = "a second document starts here; a profile is one document"
     elif "mapping values are not allowed" in problem:
-        problem = "a second ': ' in one line; quote text that contains one"
-    elif "maximum nesting depth" in problem:
+        problem = "a second ': ' in one line; put text that contains one in quotes"
+    elif "nesting depth" in problem:
         problem = "nested too deeply"
-    elif error.context:
-        problem = f"{problem}, {error.context}"
-    return InputError(f"not YAML: {problem}.", where=Where(file=file, line=line))
+    elif mark is not None and "\t" in _indentation(text, mark.line):
+        problem = "a tab indents this line; YAML allows only spaces there"
+    elif "cannot start any token" in problem:
+        problem = "a value cannot start with @, ` or %; put it in quotes"
+    elif context:
+        problem = f"{problem}, {context}"
+    return InputError(
+        f"not YAML: {problem}.", where=Where(file=file, line=mark.line + 1 if mark else None)
+    )
+
+
+def _indentation(text: str, line: int) -> str:
+    lines = text.splitlines()
+    found = lines[line] if line < len(lines) else ""
+    return found[: len(found) - len(found.lstrip())]
+
+
+def _not_text(error: yaml.YAMLError, text: str, file: str) -> InputError:
+    position = getattr(error, "position", 0)
+    line = text.count("\n", 0, position) + 1
+    reason = getattr(error, "reason", None) or str(error)
+    return InputError(f"not YAML: {reason}.", where=Where(file=file, line=line))

@@ -116,7 +116,7 @@ def _check_acceptance(row: Values, depth: int | None, note: Any) -> None:
     if length is not None and depth is not None and length > depth + 1:
         note(
             "acceptance_length",
-            f"{length:g} is not possible: 1 to {depth + 1} with {depth} draft tokens in sequence "
+            f"{length:g} is not possible: 1 to {depth + 1} with {_drafts(depth)} "
             "(the bonus token is included).",
         )
     if survival is None:
@@ -129,7 +129,7 @@ def _check_acceptance(row: Values, depth: int | None, note: Any) -> None:
     if depth is not None and len(survival) > depth:
         note(
             "acceptance_per_position",
-            f"has {len(survival)} entries for {depth} draft tokens in sequence.",
+            f"has {len(survival)} entries with {_drafts(depth)}.",
         )
     if length is not None and abs(1.0 + sum(survival) - length) > ROUNDING:
         note(
@@ -179,8 +179,12 @@ def _check_positions(
     if depth is not None and len(listed) > depth:
         note(
             "counts.accepted_per_position",
-            f"has {len(listed)} entries for {depth} draft tokens in sequence.",
+            f"has {len(listed)} entries with {_drafts(depth)}.",
         )
+
+
+def _drafts(depth: int) -> str:
+    return f"{depth} draft token{'s' if depth > 1 else ''} in sequence"
 
 
 def _noter(node: Node, key: str, problems: Problems) -> Any:

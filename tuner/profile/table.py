@@ -61,7 +61,9 @@ TARGET = _section(
 
 HARDWARE = _section(
     "a mapping",
-    gpu=_optional(Text("the name of a device, such as H100-SXM"), "The device by name.", "H100-SXM"),
+    gpu=_optional(
+        Text("the name of a device, such as H100-SXM"), "The device by name.", "H100-SXM"
+    ),
     count=_optional(COUNT, "Devices that serve one copy of the target.", "one", 1),
     memory_gb=_optional(
         Number(0, 100_000, above=True), "Device memory in GB (10^9), of a device without a name."
@@ -209,7 +211,7 @@ OBSERVED_ROW = _section(
 )
 
 PROFILE = _section(
-    "a mapping",
+    "a profile is a mapping",
     name=_optional(Text(max_length=200), "What to call it.", "the file's name"),
     target=_optional(
         NameOr(MODEL_NAME, TARGET),
