@@ -111,10 +111,7 @@ def optimal_trees(
     InputError
         A limit is not positive or too large, or the acceptance is not valid.
     """
-    if not 1 <= nodes <= MAX_NODES:
-        raise InputError(f"--nodes {nodes}: a budget is 1 to {MAX_NODES} draft nodes.")
-    if depth < 1:
-        raise InputError(f"--depth {depth}: a tree has at least one level below the root.")
+    check_limits(nodes, depth)
     table = rank_table(acceptance, min(depth, nodes))
     is_sorted = bool((np.diff(table, axis=1) <= 0.0).all())
     if allow_gaps or is_sorted:
@@ -134,6 +131,14 @@ def optimal_trees(
         partial=tuple(reversed(partial)),
         subtree=tuple(reversed(subtree)),
     )
+
+
+def check_limits(nodes: int, depth: int) -> None:
+    """Raise InputError where a limit is not positive or too large."""
+    if not 1 <= nodes <= MAX_NODES:
+        raise InputError(f"nodes {nodes}: a budget is 1 to {MAX_NODES} draft nodes.")
+    if depth < 1:
+        raise InputError(f"depth {depth}: a tree has at least one level below the root.")
 
 
 def _share_among_ranks(row: FloatArray, below: FloatArray) -> FloatArray:
