@@ -40,8 +40,10 @@ def table(columns: list[str], rows: list[Row], **extra: object) -> str:
 def build() -> dict[str, str]:
     """Return the text of every generated file."""
     models = catalog_models.build(read("models.csv"), read("models_more.csv"))
-    gpus = catalog_gpus.build(read("gpus.csv") + read("gpus_more.csv"))
-    drafters = catalog_drafters.build(read("drafters.csv") + read("drafters_more.csv"))
+    gpus = catalog_gpus.build(read("gpus.csv"), read("gpus_more.csv"))
+    drafters = catalog_drafters.build(
+        read("drafters.csv") + read("drafters_more.csv"), read("drafter_engines.csv")
+    )
     return {
         "models.json": table(catalog_models.COLUMNS, models),
         "accelerators.json": table(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tuner.catalog.names import split_variant, tail
+from catalog_text import in_our_words
+
+from tuner.catalog.names import base_key
 
 Row = dict[str, object]
 
@@ -30,8 +32,14 @@ ENGINES = ("vllm", "sglang", "trtllm", "llamacpp")
 BUILT_IN = ("(built into target)", "(fused in checkpoint)")
 
 
-def build(rows: list[dict[str, str]]) -> list[Row]:
-    """Return one row for each published drafter, in file order."""
+def build(rows: list[dict[str, str]], engines: list[dict[str, str]]) -> list[Row]:
+    """Return one row for each published drafter, in file order, with engines seen to run it."""
+    for extra in engines:
+        for row in rows:
+            pair = (row["target_model"], row["draft_model"])
+            if pair == (extra["target_model"], extra["draft_model"]):
+                row["engines"] += f";{extra['engine']}"
+                row["engines_basis"] += f"; {extra['engine']}: {extra['source_ref']}"
     return [drafter_row(row) for row in rows]
 
 
@@ -51,7 +59,7 @@ def drafter_row(row: dict[str, str]) -> Row:
     engines = [name for name in row["engines"].split(";") if name in ENGINES]
     steps, topk = _integer(row["rec_steps"]), _integer(row["rec_topk"])
     return {
-        "base": tail(split_variant(target)[0]),
+        "base": base_key(target),
         "target": target,
         "method": METHODS.get(row["method"], row["method"]),
         "path_or_id": None if draft_id in BUILT_IN else draft_id,
@@ -60,22 +68,22 @@ def drafter_row(row: dict[str, str]) -> Row:
         "vocab_size": _integer(row["draft_vocab_size"]),
         "trained_by": row["trained_by"] if row["trained_by"] != "no" else None,
         "engines": engines,
-        "engines_basis": row["engines_basis"].replace(" (see notes.md)", ""),
+        "engines_basis": in_our_words(row["engines_basis"]),
         "k": _integer(row["rec_num_spec_tokens"]),
         "steps": steps,
         "topk": topk,
         "draft_tokens": _integer(row["rec_draft_tokens"]),
-        "settings_source": row["rec_source"] or None,
+        "settings_source": in_our_words(row["rec_source"]),
         "trained_depth": _trained_depth(row),
         "max_context": _max_context(row["notes"]),
         "acceptance_length": float(row["acceptance_length"]) if row["acceptance_length"] else None,
-        "acceptance_conditions": row["acceptance_conditions"] or None,
+        "acceptance_conditions": in_our_words(row["acceptance_conditions"]),
         "licence": row["licence"] or None,
         "not_offered": _not_offered(row, engines),
-        "source": row["source_ref"],
+        "source": in_our_words(row["source_ref"]),
         "grade": {"high": "reported", "medium": "reported", "low": "assumed"}[row["confidence"]],
         "confidence": row["confidence"],
-        "note": row["notes"].strip("; ") or None,
+        "note": in_our_words(row["notes"]),
     }
 
 

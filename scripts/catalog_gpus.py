@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+from catalog_text import in_our_words
+
 Row = dict[str, object]
 
 COLUMNS = [
     "name", "vendor", "kind", "memory_gb", "bandwidth_tb_s", "bf16_tflops", "fp8_tflops",
     "int8_tops", "fp4_tflops", "measured_bf16_tflops", "interconnect_gb_s", "interconnect",
-    "power_w", "architecture", "memory_type", "source", "grade", "confidence", "note",
+    "power_w", "architecture", "memory_type", "source", "grade", "grades", "confidence", "note",
 ]  # fmt: skip
 
 _NUMBERS = {
@@ -17,12 +21,39 @@ _NUMBERS = {
     "interconnect_gb_s": "nvlink_gb_s", "power_w": "tdp_w",
 }  # fmt: skip
 
+#: peaks that data/gpus.csv says were derived or recalled, where memory and bandwidth were read
+_COMPUTE_GRADES = {
+    "RTX-3090": "derived",
+    "RTX-5090": "derived",
+    "H200-NVL": "derived",
+    "A10G": "assumed",
+    "H100-NVL": "assumed",
+    "DGX-Spark-GB10": "assumed",
+}
+
 _INTEGRATED = ("DGX-Spark", "Strix-Halo", "Radeon-7", "Radeon-8")
 
 
-def build(rows: list[dict[str, str]]) -> list[Row]:
-    """Return one row for each device with known memory and bandwidth, in file order."""
-    return [gpu_row(row) for row in rows if row["hbm_gb"] and row["hbm_bw_tb_s"]]
+def build(rows: list[dict[str, str]], more: list[dict[str, str]]) -> list[Row]:
+    """Return one row for each device with known memory and bandwidth, in file order.
+
+    A row of ``more`` with a known name fills blanks of that device and adds its source.
+    """
+    merged: dict[str, dict[str, str]] = {row["name"]: dict(row) for row in rows}
+    for extra in more:
+        own = merged.get(extra["name"])
+        merged[extra["name"]] = extra if own is None else _filled(own, extra)
+    return [gpu_row(row) for row in merged.values() if row["hbm_gb"] and row["hbm_bw_tb_s"]]
+
+
+def _filled(own: dict[str, str], extra: dict[str, str]) -> dict[str, str]:
+    filled = {key: own.get(key) or value for key, value in extra.items()}
+    filled["source_ref"] = f"{own['source_ref']}; {extra['source_ref']}"
+    filled["notes"] = "; ".join(text for text in (own["notes"], extra["notes"]) if text)
+    was_known = own["hbm_gb"] and own["hbm_bw_tb_s"]
+    filled["grade"] = _grade(own) if was_known else extra["grade"]
+    filled["peak_grade"] = own.get("peak_grade") or extra["peak_grade"] or extra["grade"]
+    return filled
 
 
 def gpu_row(row: dict[str, str]) -> Row:
@@ -38,11 +69,29 @@ def gpu_row(row: dict[str, str]) -> Row:
         "interconnect": row["interconnect"] or None,
         "architecture": row["sm_or_arch"] or None,
         "memory_type": row["mem_type"] or None,
-        "source": row["source_ref"],
+        "source": in_our_words(row["source_ref"]),
         "grade": row.get("grade") or _grade(row),
+        "grades": _grades(row, numbers),
         "confidence": row["confidence"],
-        "note": row["notes"] or None,
+        "note": in_our_words(row["notes"]),
     }
+
+
+def _grades(row: dict[str, str], numbers: Row) -> dict[str, str]:
+    """Return the grade of each number whose grade is not the row's."""
+    text = row["source_ref"]
+    found: dict[str, str] = {}
+    if re.search(r"(TDP|nvlink and TDP|interconnect and TDP|int8 and TDP) memory", text):
+        found["power_w"] = "assumed"
+    if re.search(r"(nvlink|nvlink bridge|interconnect)( and TDP)? memory", text):
+        found["interconnect_gb_s"] = "assumed"
+    if "TDP as" in text:
+        found["power_w"] = "derived"
+    compute = row.get("peak_grade") or _COMPUTE_GRADES.get(row["name"])
+    if compute:
+        found |= dict.fromkeys(("bf16_tflops", "fp8_tflops", "int8_tops", "fp4_tflops"), compute)
+    found["measured_bf16_tflops"] = "measured"
+    return {key: grade for key, grade in found.items() if numbers[key] is not None}
 
 
 def _kind(row: dict[str, str]) -> str:
@@ -62,4 +111,4 @@ def _grade(row: dict[str, str]) -> str:
     if row["confidence"] == "low":
         return "assumed"
     text = f"{row['source_ref']} {row['notes']}"
-    return "derived" if "DERIVED" in text or "halved" in text else "reported"
+    return "derived" if "halved" in text else "reported"

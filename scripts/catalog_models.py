@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from catalog_text import in_our_words
+
 Row = dict[str, object]
 
 COLUMNS = [
@@ -12,13 +14,13 @@ COLUMNS = [
     "experts_per_token", "n_shared_experts", "moe_intermediate_size", "n_dense_layers",
     "mtp_layers", "native_dtype", "kv_lora_rank", "qk_rope_head_dim", "v_head_dim",
     "sliding_window", "n_full_attention_layers", "n_linear_layers", "tied_embeddings", "year",
-    "stated_total_b", "stated_active_b", "stated_source", "source", "grade", "note",
+    "stated_total_b", "stated_active_b", "stated_source", "params_grade", "source", "grade", "note",
 ]  # fmt: skip
 
 #: checkpoints whose input and output embedding are one matrix (``tie_word_embeddings`` of their
 #: config.json); with it the computed total meets the stated one, without it it does not
 TIED = re.compile(
-    r"/(gemma-|SmolLM2-|Llama-3\.2-|Qwen2\.5-(0\.5|1\.5|3)B|Qwen2\.5-Coder-0\.5B"
+    r"/(gemma-|SmolLM2-|Llama-3\.2-|Qwen2\.5-(Coder-)?(0\.5|1\.5|3)B|Qwen3\.5-(0\.8|2|4)B"
     r"|Qwen3-(0\.6|1\.7|4)B|Qwen3-VL-[24]B|Phi-4-mini|Ministral-3-3B)"
 )
 
@@ -32,12 +34,13 @@ FULL_OR_LINEAR = re.compile(r"gated DeltaNet|linear attention")
 def build(rows: list[dict[str, str]], more: list[dict[str, str]]) -> list[Row]:
     """Return one row for each model whose shape is known or assumed, sorted by id."""
     merged: dict[str, dict[str, str]] = {row["model_id"]: dict(row) for row in rows}
-    for extra in more:
+    blank = dict.fromkeys(rows[0], "")
+    for extra in sorted(more, key=lambda row: bool(row["base"])):  # bases first
         base = merged.get(extra["base"] or extra["model_id"], {})
         own = merged.get(extra["model_id"], {})
         filled = {k: "" if v == "none" else v for k, v in extra.items() if v}
         merged[extra["model_id"]] = {
-            **base, **{k: v for k, v in own.items() if v}, **filled,
+            **blank, **base, **{k: v for k, v in own.items() if v}, **filled,
             "model_id": extra["model_id"],
         }  # fmt: skip
     built = [model_row(row) for row in merged.values() if row["n_layers"] and row["n_kv_heads"]]
@@ -58,6 +61,8 @@ def model_row(row: dict[str, str]) -> Row:
         per_token = number["active_nonembed_params_b_computed"]
         # a token reads one row of the input embedding and the whole output head
         active = per_token + embedding if is_moe and per_token else total
+    if number.get("counted_total_b"):
+        total, active = number["counted_total_b"], number["counted_active_b"]
     if total is None:
         raise ValueError(f"{row['model_id']}: no parameter count")
     layers, full = number["n_layers"], number["n_full_attn_layers"]
@@ -94,16 +99,25 @@ def model_row(row: dict[str, str]) -> Row:
         "year": _integer(number["year"]),
         "stated_total_b": number["total_params_b"],
         "stated_active_b": number["active_params_b"],
-        "stated_source": row["params_source"],
-        "source": row["source_ref"],
+        "params_grade": _params_grade(
+            row["params_source"], counted is not None or bool(number.get("counted_total_b"))
+        ),
+        "stated_source": in_our_words(row["params_source"]),
+        "source": in_our_words(row["source_ref"]),
         "grade": row.get("grade") or _grade(row),
-        "note": row["notes"] or None,
+        "note": in_our_words(row["notes"]),
     }
+
+
+def _params_grade(source: str, is_counted: bool) -> str:
+    if is_counted:
+        return "derived"
+    return "assumed" if "memory" in source or "label" in source else "reported"
 
 
 def _grade(row: dict[str, str]) -> str:
     text = f"{row['source_ref']} {row['notes']}"
-    if "memory" in text.replace("dtype not in source (memory: bf16)", ""):
+    if "memory" in text.replace("(memory: bf16)", ""):
         return "assumed"
     if "inferred" in text or "class defaults" in text:
         return "derived"

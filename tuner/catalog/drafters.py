@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from tuner.catalog.models import find_model, resolve_model
-from tuner.catalog.names import split_variant, tail
+from tuner.catalog.names import base_key
 from tuner.catalog.tables import CATALOG_DATE, read_document, row_source
 from tuner.errors import MissingDataError
 from tuner.records.methods import Method
@@ -67,9 +67,8 @@ def _rows_by_base() -> dict[str, tuple[dict[str, Any], ...]]:
 
 @cache
 def _base(target_id: str) -> str:
-    """Return one key for a model and its quantised copies, whoever published them."""
     key, _ = resolve_model(target_id)
-    return tail(split_variant(key or target_id)[0])
+    return base_key(key or target_id)
 
 
 def _known_shape(target_id: str) -> ModelShape | None:
@@ -84,11 +83,14 @@ def _drafter(row: dict[str, Any]) -> Drafter:
     shape = None
     if method is Method.DRAFT_MODEL and row["path_or_id"] is not None:
         shape = _known_shape(row["path_or_id"])
+    is_built_in = method is Method.MTP and row["path_or_id"] is None
+    params = row["params"] if shape is None else shape.total_params
     return Drafter(
         path_or_id=row["path_or_id"],
         method=method,
         target_id=row["target"],
-        params=row["params"] if shape is None else shape.total_params,
+        # a built-in layer is costed from the target's own shape and number format
+        params=None if is_built_in else params,
         n_layers=row["n_layers"] if shape is None else shape.n_layers,
         vocab_size=row["vocab_size"] if shape is None else shape.vocab_size,
         max_context=row["max_context"],

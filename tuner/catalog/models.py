@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tuner.catalog.names import match, nearest, split_variant, tail
+from tuner.catalog.names import base_key, match, nearest, split_variant
 from tuner.catalog.tables import read_rows, row_source
 from tuner.errors import MissingDataError
 from tuner.records.model import Attention, ModelShape
@@ -55,13 +55,13 @@ def resolve_model(name: str) -> tuple[str | None, str | None]:
     if key := match(name, rows):
         return key, None
     base, dtype = split_variant(name)
-    key = _ids_by_base().get(tail(base))
+    key = _ids_by_base().get(base_key(base))
     return key, dtype if key else None
 
 
 @cache
 def _ids_by_base() -> dict[str, str]:
-    return {tail(split_variant(key)[0]): key for key in read_rows(_TABLE)}
+    return {base_key(key): key for key in read_rows(_TABLE)}
 
 
 def _unknown(name: str, rows: dict[str, Any]) -> str:

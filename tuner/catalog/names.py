@@ -37,6 +37,11 @@ def split_variant(name: str) -> tuple[str, str | None]:
     return name, None
 
 
+def base_key(name: str) -> str:
+    """Return one key for a model and its quantised copies, whoever published them."""
+    return tail(split_variant(name)[0]).removeprefix("meta-")
+
+
 def match(name: str, known: Mapping[str, object]) -> str | None:
     """Return the known id that ``name`` means, or None.
 

@@ -226,7 +226,7 @@ def _model_facts(row: Row, width: int) -> list[RenderableType]:
     )
     pairs = [
         ("parameters", f"{_billions(row['total_params'])} in all, "
-                       f"{_billions(row['active_params'])} active"),
+                       f"{_billions(row['active_params'])} active ({row['params_grade']})"),
         ("stated", f"{stated} ({row['stated_source']})" if stated else None),
         ("shape", shape),
         ("attention", _attention(row)),
@@ -252,7 +252,9 @@ def _gpu_facts(row: Row, width: int) -> list[RenderableType]:
         ("power", "power_w", "W"),
     )
     pairs: list[tuple[str, object]] = [
-        (label, f"{row[key]:g} {unit}") for label, key, unit in names if row[key] is not None
+        (label, f"{row[key]:g} {unit}{_graded(row, key)}")
+        for label, key, unit in names
+        if row[key] is not None
     ]
     unknown = [label for label, key, _ in names if row[key] is None and key != "interconnect_gb_s"]
     pairs += [
@@ -262,6 +264,11 @@ def _gpu_facts(row: Row, width: int) -> list[RenderableType]:
     ]
     head = title_line(row["name"], f"{row['vendor']}, {row['architecture'] or row['kind']}", width)
     return [head, *facts(pairs), *_origin(row)]
+
+
+def _graded(row: Row, key: str) -> str:
+    grade = row["grades"].get(key)
+    return f" ({grade})" if grade else ""
 
 
 def _origin(row: Row) -> list[RenderableType]:
