@@ -283,3 +283,18 @@ def by_formula() -> Recommendation:
         title="textbook formula, α and c by hand · vllm 0.33.0",
         context_line="at batch 1 · T 0 · chat · 1,200 tokens of context",
     )
+
+
+@pytest.fixture
+def too_large() -> Recommendation:
+    """Return a drafter that leaves no room for the batch."""
+    configs = (
+        plain(),
+        predicted(
+            Method.DRAFT_MODEL, geometric(0.7, 3), 0.4, 1.05, 0.05, drafter="big", fits=False,
+            max_batch=3, draft_pass=0.13,
+        ),
+    )  # fmt: skip
+    item = build(State.OFF, configs)
+    decision = replace(item.decision, reason="does not fit in memory at batch 16.")
+    return replace(item, decision=decision)

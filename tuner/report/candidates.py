@@ -32,8 +32,8 @@ def candidates_table(
 ) -> RenderableType:
     """Return one row a configuration, in the order given; ``marked`` gets the pointer.
 
-    On a narrow screen columns go in the order: verify cost, memory, c, α, step, drafter. Before a
-    column goes, the drafter's name is shortened in the middle.
+    On a narrow screen columns go in the order: verify cost, memory, c, α, step, drafter, belief,
+    τ. Before a column goes, the drafter's name is shortened in the middle.
     """
     marks = tuple("▸" if item is marked else " " for item in configs)
     misfit = any(item.fits_memory is False for item in configs)
@@ -45,22 +45,22 @@ def candidates_table(
             cells=tuple(drafter_text(item.config) for item in configs),
             align="left",
             shortest=_SHORTEST_DRAFTER,
-            drop_order=1,
+            drop_order=3,
         ),
         Column(
             title="K, tree" if any(c.config.tree for c in configs) else "K",
             cells=_each(configs, _setting),
         ),
         *(_load_columns(configs) if with_load else ()),
-        Column(title="α", cells=_each(configs, _rate), drop_order=3),
-        Column(title="τ", cells=_each(configs, _length), align="left"),
-        Column(title="c", cells=_each(configs, _draft_cost), drop_order=4),
-        Column(title="verify", cells=_each(configs, _verify), drop_order=6),
-        Column(title="step", cells=_each(configs, _step), drop_order=2),
+        Column(title="α", cells=_each(configs, _rate), drop_order=5),
+        Column(title="τ", cells=_each(configs, _length), align="left", drop_order=1),
+        Column(title="c", cells=_each(configs, _draft_cost), drop_order=6),
+        Column(title="verify", cells=_each(configs, _verify), drop_order=8),
+        Column(title="step", cells=_each(configs, _step), drop_order=4),
         Column(title="TPOT", cells=_each(configs, _tpot)),
         Column(title="speedup", cells=_each(configs, _speedup)),
-        Column(title="80 %", cells=_each(configs, _belief), align="left"),
-        Column(title="fits", cells=_each(configs, _fits), drop_order=0 if misfit else 5),
+        Column(title="80 %", cells=_each(configs, _belief), align="left", drop_order=2),
+        Column(title="fits", cells=_each(configs, _fits), drop_order=0 if misfit else 7),
     ]
     bold = next((row for row, item in enumerate(configs) if item is marked), None)
     shown = [column for column in columns if column is not None]

@@ -36,6 +36,18 @@ class Trimmed:
             yield Segment.line()
 
 
+@dataclass(frozen=True, slots=True)
+class Literally:
+    """Lines as they are. A `Text` would not do: printing joins it to others and lets it wrap."""
+
+    lines: tuple[str, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines:
+            yield Segment(line)
+            yield Segment.line()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column: its cells, and what happens to it where the screen is narrow."""
@@ -108,9 +120,9 @@ def labelled(label: str, text: str, *, width: int, indent: int = 2, style: str =
     return Trimmed(grid)
 
 
-def literal(lines: Sequence[str]) -> Text:
+def literal(lines: Sequence[str]) -> Literally:
     """Return lines that are never wrapped, styled or read as markup."""
-    return Text("\n".join(lines), no_wrap=True, overflow="ignore")
+    return Literally(tuple(lines))
 
 
 def _chosen(columns: list[Column], room: int) -> list[Column]:
