@@ -31,7 +31,8 @@ class Commands:
     """The command to paste, and the plain server from which others follow."""
 
     launch: tuple[EngineCommand, ...]
-    plain_request: EmitRequest
+    #: None where no target is named
+    plain_request: EmitRequest | None
 
 
 def commands_of(
@@ -42,6 +43,8 @@ def commands_of(
     plain: PlainCurve,
 ) -> Commands:
     """Return the commands: speculative when on (or to measure), plain when off."""
+    if situation.setup is None:
+        return Commands(launch=(), plain_request=None)
     bare = request_of(situation, SpecConfig(method=Method.NONE), plain, Schedule())
     request = bare
     if best is not None and state is not State.OFF:

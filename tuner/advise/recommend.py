@@ -26,7 +26,7 @@ from tuner.advise.shortlist import shortlist
 from tuner.advise.situation import Situation
 from tuner.advise.training import train_or_not
 from tuner.cost.model import CostModel
-from tuner.optimize.choice import shortest_within
+from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
 from tuner.records.decision import Recommendation
 from tuner.records.methods import Objective
@@ -130,7 +130,9 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
     chosen = []
     for point in found.points:
         speed = _merit(point, objective)
-        index = shortest_within(speed)
+        # α and c by hand leave no noise for a tie to hide in.
+        is_exact = not point.own.speedup_log_sd.any()
+        index = shortest_within(speed, 0.0 if is_exact else TIE_TOLERANCE)
         fits = point.memory is None or point.memory.fits
         chosen.append((fits, float(speed[index]), index, point))
     chosen.sort(key=lambda item: (not item[0], -item[1]))

@@ -50,6 +50,7 @@ def find_profile(path_or_name: str) -> str:
 
 
 @lru_cache(maxsize=1)
+@lru_cache(maxsize=1)
 def shipped_profiles() -> dict[str, str]:
     """Return name → path of the profiles that come with the program."""
     package = Path(__file__).parent.parent
