@@ -153,6 +153,8 @@ def _default_count(target: ModelShape, dtype: str, device: Accelerator) -> int:
 def _drafters(profile: Profile, target: ModelShape) -> tuple[Drafter, ...]:
     own = profile.drafter
     known = drafters_for(target.model_id)
+    if target.mtp_layers and not any(drafter.method is Method.MTP for drafter in known):
+        known = (*known, _built_in_mtp(target))
     wanted = profile.candidates.drafters
     if wanted is not None:
         known = tuple(drafter for drafter in known if drafter.path_or_id in wanted)
@@ -166,6 +168,18 @@ def _drafters(profile: Profile, target: ModelShape) -> tuple[Drafter, ...]:
     if own is None:
         return known
     return (_own_drafter(own, target, known), *known)
+
+
+def _built_in_mtp(target: ModelShape) -> Drafter:
+    """The layers that come with a checkpoint the catalog does not list."""
+    return Drafter(
+        path_or_id=None,
+        method=Method.MTP,
+        target_id=target.model_id,
+        n_layers=1,
+        trained_depth=target.mtp_layers,
+        source=target.source,
+    )
 
 
 def _own_drafter(spec: DrafterSpec, target: ModelShape, known: tuple[Drafter, ...]) -> Drafter:
