@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.records.config import TreeSetting
-from tuner.trees.dynamic import Proposals, propose
+from tuner.trees.dynamic import propose
 
 FloatArray = NDArray[np.float64]
 
@@ -34,20 +34,24 @@ def nearest_settings(
     one with fewer steps, then with the smaller topk, is returned.
     """
     depth, ranks = table.shape
+    levels = min(depth, nodes)
     sglang: list[Spelling] = []
     trtllm: list[Spelling] = []
     for topk in range(1, min(ranks, nodes) + 1):
-        proposals = propose(table, min(depth, nodes), topk, depth_discount)
-        for steps in range(1, min(depth, nodes) + 1):
-            sglang.append(_spelling(proposals, steps, topk, nodes))
-            trtllm.append(_spelling(proposals, steps, topk, min(nodes, topk * steps)))
+        proposals = propose(table, levels, topk, depth_discount)
+        order = np.argsort(-proposals.confidence, kind="stable")
+        at, chance = proposals.depth[order], proposals.chance[order]
+        for steps in range(1, levels + 1):
+            within = chance[at <= steps]
+            sglang.append(_spelling(within, steps, topk, nodes))
+            trtllm.append(_spelling(within, steps, topk, min(nodes, topk * steps)))
     return _best(sglang), _best([s for s in trtllm if s.setting.draft_tokens > s.setting.num_steps])
 
 
-def _spelling(proposals: Proposals, steps: int, topk: int, nodes: int) -> Spelling:
-    kept = proposals.kept(nodes, steps)
+def _spelling(ordered: FloatArray, steps: int, topk: int, nodes: int) -> Spelling:
+    kept = ordered[:nodes]
     setting = TreeSetting(num_steps=steps, topk=topk, draft_tokens=len(kept) + 1)
-    return Spelling(setting=setting, expected_tokens=1.0 + float(proposals.chance[kept].sum()))
+    return Spelling(setting=setting, expected_tokens=1.0 + float(kept.sum()))
 
 
 def _best(spellings: list[Spelling]) -> Spelling:
