@@ -298,3 +298,9 @@ def too_large() -> Recommendation:
     item = build(State.OFF, configs)
     decision = replace(item.decision, reason="does not fit in memory at batch 16.")
     return replace(item, decision=decision)
+
+
+@pytest.fixture(scope="session")
+def switched_on_template() -> Prediction:
+    """Return one prediction to change, made once for all examples."""
+    return predicted(Method.EAGLE3, geometric(0.75, 5), 0.2, 1.08, 0.04, drafter=EAGLE)

@@ -86,7 +86,7 @@ def _table(sweep: ProfileSweep, width: int) -> RenderableType:
                 cells=tuple(drafter_text(point.best.config) for point in points),
                 align="left",
                 shortest=14,
-                drop_order=2,
+                drop_order=4,
             ),
             Column(
                 title="K",
@@ -95,11 +95,17 @@ def _table(sweep: ProfileSweep, width: int) -> RenderableType:
             Column(
                 title="τ",
                 cells=tuple(f"{point.best.acceptance_length.mean:.2f}" for point in points),
+                drop_order=2,
             ),
-            Column(title="plain", cells=tuple(_plain(point) for point in points), drop_order=1),
+            Column(title="plain", cells=tuple(_plain(point) for point in points), drop_order=3),
             Column(title="TPOT", cells=tuple(_best(point) for point in points)),
             Column(title="speedup", cells=tuple(factor(point.speedup.mean) for point in points)),
-            Column(title="80 %", cells=tuple(_spread(point) for point in points), align="left"),
+            Column(
+                title="80 %",
+                cells=tuple(_spread(point) for point in points),
+                align="left",
+                drop_order=1,
+            ),
             Column(title="", cells=tuple("◂" if flag else "" for flag in changed), align="left"),
         ],
         width=width,

@@ -1,0 +1,106 @@
+"""Digits, names and symbols: what a number or a name looks like on the screen."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tuner.records.interval import Interval
+from tuner.report import numbers, symbols
+from tuner.report.layout import Column, fitted_table
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0251, "25.1 ms"), (0.00084, "0.84 ms"), (0.12, "120 ms"), (2.5, "2,500 ms")],
+)
+def test_milliseconds(seconds: float, text: str) -> None:
+    assert numbers.milliseconds_text(seconds) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(2.637, "2.64×"), (12.37, "12.4×"), (120.4, "120×")])
+def test_factors(value: float, text: str) -> None:
+    assert numbers.factor(value) == text
+
+
+def test_a_span_gets_a_digit_more_where_its_ends_would_look_alike() -> None:
+    assert numbers.span(Interval(mean=2.6, p10=2.21, p90=3.04)) == "2.2–3.0"
+    assert numbers.span(Interval(mean=1.0, p10=0.98, p90=1.02)) == "0.98–1.02"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.97, "97 %"), (0.9999, "over 99 %"), (1.0, "100 %"), (0.0, "0 %")]
+)
+def test_near_certainty_is_not_certainty(share: float, text: str) -> None:
+    assert numbers.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the drafter is large.", "The drafter is large."),
+        ("vLLM cannot do this.", "vLLM cannot do this."),
+        ("vllm cannot do this.", "vllm cannot do this."),
+        ("", ""),
+    ],
+)
+def test_sentences_start_with_a_capital_but_names_stay(text: str, shown: str) -> None:
+    assert numbers.sentence(text) == shown
+
+
+def test_names_lose_their_owner_before_their_middle() -> None:
+    names = ["meta-llama/Llama-3.2-1B-Instruct", "meta-llama/Llama-3.2-3B-Instruct"]
+    assert numbers.shorten_names(names, 21) == ["Llama-3.2-1B-Instruct", "Llama-3.2-3B-Instruct"]
+    short = numbers.shorten_names(names, 16)
+    assert len(set(short)) == 2
+    assert max(map(len, short)) == 16
+
+
+@given(names=st.lists(st.text(max_size=40), max_size=6), width=st.integers(0, 30))
+@settings(deadline=None, derandomize=True, max_examples=80)
+def test_shortened_names_fit(names: list[str], width: int) -> None:
+    short = numbers.shorten_names(names, width)
+    assert len(short) == len(names)
+    assert all(len(name) <= width for name in short)
+
+
+def test_replacements_keep_columns_aligned() -> None:
+    text = "α 0.9 · K·c  2.64×  τ 3.49 ± .33  ▸ 2.2–3.0 ≤"
+    plain = symbols.to_ascii(text)
+    assert plain == "a 0.9 | K*c  2.64x  t 3.49 ~ .33  > 2.2-3.0 <="
+    assert symbols.to_ascii("größe") == "gr??e"
+
+
+def test_only_what_cannot_be_encoded_is_replaced() -> None:
+    errors = symbols.register()
+    assert "a · b × τ".encode("latin-1", errors) == b"a \xb7 b \xd7 t"
+    assert "a · b × τ".encode("ascii", errors) == b"a | b x t"
+    with pytest.raises(UnicodeDecodeError):
+        b"\xff".decode("utf-8", errors)
+
+
+def shown(columns: list[Column], width: int) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=width + 1).print(fitted_table(columns, width=width + 1, indent=1))
+    return [line[1:] for line in stream.getvalue().splitlines()]
+
+
+def test_unimportant_columns_go_first_and_come_back_where_they_fit() -> None:
+    columns = [
+        Column(title="a", cells=("1",)),
+        Column(title="wide", cells=("x" * 12,), drop_order=1),
+        Column(title="small", cells=("2",), drop_order=2),
+    ]
+    assert shown(columns, 40)[0].split() == ["a", "wide", "small"]
+    assert shown(columns, 15)[0].split() == ["a", "wide"]
+    # the wide one does not fit; the less important small one does
+    assert shown(columns, 10)[0].split() == ["a", "small"]
+
+
+def test_a_column_without_content_is_left_out() -> None:
+    columns = [Column(title="a", cells=("1",)), Column(title="b", cells=("",))]
+    assert shown(columns, 40) == ["a", "1"]
