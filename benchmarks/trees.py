@@ -180,6 +180,12 @@ def log_errors(served: list[Served], discount: float) -> FloatArray:
     )
 
 
+def best_discount(served: list[Served]) -> float:
+    """Return the discount with the least median error."""
+    medians = [float(np.median(np.abs(log_errors(served, discount)))) for discount in DISCOUNTS]
+    return DISCOUNTS[int(np.argmin(medians))]
+
+
 def served_trees(served: list[Served]) -> dict[str, object]:
     """Return how well trees follow from chains, the discount left out by target, and the ratios."""
     ratios = [one.lengths[tree] / one.lengths[line] for one in served for tree, line in TREES]
@@ -190,8 +196,7 @@ def served_trees(served: list[Served]) -> dict[str, object]:
     held_out: list[float] = []
     chosen: list[float] = []
     for target in sorted({one.target for one in served}):
-        rest = [one for one in served if one.target != target]
-        best = min(DISCOUNTS, key=lambda d, rest=rest: np.median(np.abs(log_errors(rest, d))))  # type: ignore[misc]
+        best = best_discount([one for one in served if one.target != target])
         chosen.append(best)
         own = [one for one in served if one.target == target]
         held_out += np.abs(log_errors(own, best)).tolist()
