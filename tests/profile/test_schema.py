@@ -81,7 +81,7 @@ VALUES = (
 )
 
 
-@settings(deadline=None, derandomize=True, max_examples=1500)
+@settings(deadline=None, derandomize=True, max_examples=1000)
 @given(st.sampled_from(sorted(LEAVES)), VALUES)
 def test_each_field_agrees_with_its_schema(key: str, value: Any) -> None:
     kind = LEAVES[key]
@@ -95,7 +95,7 @@ def test_each_field_agrees_with_its_schema(key: str, value: Any) -> None:
         assert agrees, (key, value, problems)
 
 
-@settings(deadline=None, derandomize=True, max_examples=400)
+@settings(deadline=None, derandomize=True, max_examples=250)
 @given(st.data())
 def test_what_the_validator_accepts_the_schema_accepts(data: st.DataObject) -> None:
     document: dict[str, Any] = yaml.safe_load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from pathlib import Path
 
@@ -87,7 +88,10 @@ LEAF = (
     | st.booleans()
     | st.integers(-(10**9), 10**9)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(string.printable, max_size=20)
+    | (st.text(string.printable, max_size=20) | st.text(max_size=8)).filter(
+        # YAML 1.1, which safe_dump writes, takes 1e3 for text; 1.2 and this reader for a number
+        lambda text: re.fullmatch(r"[-+]?[0-9.]+[eE][-+]?[0-9]+", text) is None
+    )
 )
 TREE = st.recursive(
     LEAF,
@@ -150,7 +154,7 @@ def test_a_modest_alias_is_fine() -> None:
     ["!!python/object/apply:os.system ['id']", "!custom x", "!!binary aGk=", "!!set {a, b}"],
 )
 def test_tags_are_not_read(tag: str) -> None:
-    assert message(f"target: {tag}").startswith("p.yaml:1: target: the YAML tag '")
+    assert message(f"target: {tag}").startswith("p.yaml:1: target: the YAML tag !")
 
 
 def test_all_errors_come_in_one_go_in_the_order_of_the_file() -> None:

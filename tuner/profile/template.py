@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
 
-from tuner.errors import InputError
 from tuner.profile.nodes import Kind, Node, read_tree
 from tuner.profile.table import PROFILE
 
@@ -14,6 +13,8 @@ HEADER = """\
 # yaml-language-server: $schema=profile.schema.json
 """
 COLUMN = 46
+#: text that YAML reads as it stands, unless it is a number, a date, true, false or null
+_PLAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._/+@-]*[A-Za-z0-9])?")
 #: sections that stand over several lines
 BLOCKS = ("workload",)
 #: what to say beside a value, where the table's own text is not enough
@@ -73,11 +74,19 @@ def _scalar(node: Node) -> str:
     if node.kind is not Kind.TEXT:
         return node.text or "null"
     text = node.text
-    quoted = json.dumps(text, ensure_ascii=False)
-    if text != text.strip() or any(mark in text for mark in "\n\r,[]{}#:"):
-        return quoted
-    try:
-        again = read_tree(text, "")
-    except InputError:
-        return quoted
-    return text if again.kind is Kind.TEXT and again.text == text else quoted
+    if _PLAIN.fullmatch(text) and read_tree(text, "").kind is Kind.TEXT:
+        return text
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Return text in double quotes; what YAML would not read as it stands is escaped."""
+    marks = []
+    for mark in text:
+        if mark in '"\\':
+            marks.append("\\" + mark)
+        elif mark.isprintable():
+            marks.append(mark)
+        else:
+            marks.append(f"\\U{ord(mark):08x}")
+    return '"' + "".join(marks) + '"'
