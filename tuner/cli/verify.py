@@ -14,7 +14,7 @@ from tuner.errors import FindingError, InputError
 #: the enumeration visits V ** N drafts from each context
 MAX_VOCABULARY = 6
 MAX_TOKENS = 4
-MAX_DRAFT_STRINGS = 1296
+MAX_DRAFT_STRINGS = 256
 MIN_RESTARTS = 1_000
 
 

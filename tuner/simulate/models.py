@@ -136,7 +136,8 @@ def random_table(
 def tabulate(model: NextToken) -> TableModel:
     """Return the same model as a table of all its ``vocab_size ** order`` contexts."""
     shape = (model.vocab_size,) * model.order
-    windows = np.indices(shape).reshape(model.order, -1).T.astype(np.int64)
+    count = model.vocab_size**model.order
+    windows = np.indices(shape).reshape(model.order, count).T.astype(np.int64)
     rows = np.asarray(model.probs(windows), dtype=np.float64)
     return TableModel(rows.reshape(*shape, model.vocab_size))
 
