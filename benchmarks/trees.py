@@ -158,13 +158,9 @@ def conditional_of(lengths: list[float]) -> FloatArray:
     """Return conditional rates that give τ at K = 3, 5, 7, one rate for each stretch between."""
     survival, rates = 1.0, []
     for positions, (shorter, longer) in zip((3, 2, 2), pairwise([1.0, *lengths]), strict=True):
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            gained = sum(survival * middle**i for i in range(1, positions + 1))
-            low, high = (middle, high) if gained < longer - shorter else (low, middle)
-        rates += [low] * positions
-        survival *= low**positions
+        rate = mean_rate(positions, 1.0 + (longer - shorter) / survival)
+        rates += [rate] * positions
+        survival *= rate**positions
     return np.array(rates)
 
 
@@ -178,6 +174,48 @@ def log_errors(served: list[Served], discount: float) -> FloatArray:
             for tree, _ in TREES
         ]
     )
+
+
+def unseen_trees(path: Path) -> dict[str, object]:
+    """Predict trees of other sources from a chain of the same source, target and task.
+
+    Only one chain is known there, so every position gets its mean rate.
+    """
+    chains: dict[tuple[str, str, str], tuple[int, float]] = {}
+    trees: list[tuple[tuple[str, str, str], TreeSetting, float]] = []
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["metric"] != "tau" or "SpecBundle" in row["source"]:
+                continue
+            texts = [row[name] for name in ("num_steps", "topk", "num_draft_tokens")]
+            if not all(texts):
+                continue
+            key = (row["source"], row["target_model"], row["task"])
+            numbers = [int(float(text)) for text in texts]
+            if numbers[1] == 1:
+                chains.setdefault(key, (numbers[0], float(row["value"])))
+            else:
+                setting = TreeSetting(
+                    num_steps=numbers[0], topk=numbers[1], draft_tokens=numbers[2]
+                )
+                trees.append((key, setting, float(row["value"])))
+    errors = {}
+    for key, setting, measured in trees:
+        if key not in chains:
+            continue
+        table = rank_acceptance([mean_rate(*chains[key])] * setting.num_steps, setting.topk)
+        errors[f"{key[0]}, {key[1]} {setting}"] = setting_length(setting, table) / measured - 1.0
+    return {"trees": errors, "median_error": float(np.median(np.abs(list(errors.values()))))}
+
+
+def mean_rate(positions: int, length: float) -> float:
+    """Return the conditional rate that gives τ at K = ``positions``."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        gained = sum(middle**i for i in range(1, positions + 1))
+        low, high = (middle, high) if gained < length - 1.0 else (low, middle)
+    return low
 
 
 def best_discount(served: list[Served]) -> float:
@@ -224,6 +262,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=Path, default=DATA / "sibling_rank_acceptance.csv")
     parser.add_argument("--acceptance", type=Path, default=DATA / "acceptance.csv")
+    parser.add_argument("--measurements", type=Path, default=DATA / "measurements.csv")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -233,6 +272,7 @@ def main() -> None:
         "exactness": exactness(vector),
         "speed": speed(vector, options.rounds),
         "served_trees": served_trees(read_served(options.acceptance)),
+        "unseen_trees": unseen_trees(options.measurements),
     }
     if options.json:
         print(json.dumps(figures, indent=2))

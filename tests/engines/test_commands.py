@@ -366,6 +366,15 @@ def test_cautions() -> None:
         Engine.VLLM, eagle, max_batch=512, schedule=off_above_64
     )
     assert "needs-package" in codes(Engine.VLLM, config_of(Method.SUFFIX))
+    assert "model-runner-v1" in codes(Engine.VLLM, config_of(Method.P_EAGLE))
+    piped = Parallel(tensor=2, pipeline=2)
+    assert codes(Engine.VLLM, eagle, parallel=piped) == set()
+    assert codes(Engine.VLLM, config_of(Method.SUFFIX), parallel=piped, structured_output=True) == {
+        "needs-package",
+        "model-runner-v1",
+        "structured-output-with-pipeline",
+        "pipeline-with-speculation",
+    }
     assert "running-requests-capped" in codes(Engine.SGLANG, eagle)
     assert "running-requests-capped" not in codes(Engine.SGLANG, eagle, max_batch=64)
 

@@ -28,9 +28,13 @@ METHOD_WORDS: dict[Method, str] = {
     Method.NGRAM: "ngram",
     Method.SUFFIX: "suffix",
 }
-#: Methods that model runner V1 runs and whose K it cannot change by batch
-#: (config/vllm.py, _get_v2_model_runner_unsupported_features, _maybe_disable_dynamic_sd_for_v1).
+#: Methods of model runner V1 whose K it cannot change by batch (config/vllm.py,
+#: _get_v2_model_runner_unsupported_features, _maybe_disable_dynamic_sd_for_v1).
 FIXED_LENGTH_METHODS = (Method.SUFFIX,)
+#: Methods that model runner V2 does not have.
+RUNNER_V1_METHODS = (Method.SUFFIX, Method.P_EAGLE)
+#: Methods that were seen to run under pipeline parallelism (vllm-project/vllm#50514).
+PIPELINE_METHODS = (Method.EAGLE3, Method.EAGLE3_1)
 #: Methods without draft probabilities: the draft is a point mass whatever the setting.
 POINT_MASS_METHODS = (Method.NGRAM, Method.SUFFIX)
 #: Largest decode step, in tokens, that has a CUDA graph by default (1,024 on Blackwell).
@@ -179,6 +183,7 @@ def _cautions(
         found.append(
             warning("needs-package", "suffix decoding needs: pip install arctic-inference==0.1.1")
         )
+    found += _runner_cautions(request)
     tokens = _largest_step_tokens(request, config, rows)
     if tokens > DEFAULT_GRAPH_TOKENS:
         found.append(
@@ -190,6 +195,28 @@ def _cautions(
             )
         )
     return tuple(found)
+
+
+def _runner_cautions(request: EmitRequest) -> list[Warning_]:
+    """What follows from the model runner that vLLM picks (config/vllm.py, use_v2_model_runner)."""
+    method, is_piped = request.config.method, request.parallel.pipeline > 1
+    found: list[Warning_] = []
+    if method in RUNNER_V1_METHODS:
+        lost = "asynchronous scheduling is off" if method is Method.SUFFIX or is_piped else ""
+        message = (
+            f"{method.value} runs on vLLM's model runner V1{f', where {lost}' if lost else ''}"
+        )
+        found.append(warning("model-runner-v1", message))
+    if is_piped and request.structured_output and method in RUNNER_V1_METHODS:
+        message = "model runner V1 does not serve structured output under pipeline parallelism"
+        found.append(warning("structured-output-with-pipeline", message))
+    if is_piped and method not in PIPELINE_METHODS:
+        message = (
+            f"vLLM is known to serve EAGLE-3 under pipeline parallelism, not {method.value}: "
+            f"try it before relying on it"
+        )
+        found.append(warning("pipeline-with-speculation", message))
+    return found
 
 
 def _largest_step_tokens(
