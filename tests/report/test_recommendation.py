@@ -105,7 +105,7 @@ def test_on_in_words(switched_on: Recommendation) -> None:
     assert "Pays while τ stays above 1.32; expected τ 3.29 (2.97–3.64); 97 % sure" in text
     assert "by load         batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off" in text
     assert "by temperature  T below 0.9 K 5 · from 0.9 K 3" in text
-    assert "Next: EAGLE-3 at K 4, 2.9 % slower a token; the next method, draft model" in text
+    assert "Next: EAGLE-3 at K 4, 2.9 % slower a token; the next method, a draft model" in text
 
 
 def test_off_in_words(switched_off: Recommendation) -> None:
@@ -121,7 +121,7 @@ def test_off_in_words(switched_off: Recommendation) -> None:
 
 def test_measure_in_words(undecided: Recommendation) -> None:
     text = "\n".join(lines_of([undecided], 120))
-    assert "MEASURE  The evidence does not decide: draft model at K 2 would run at 1.09×" in text
+    assert "MEASURE  The evidence does not decide: a draft model at K 2 would run at 1.09×" in text
     assert "TPOT would go 25.1 → 23.1 ms" in text
     assert "What would decide: acceptance of this drafter on your prompts" in text
     assert text.rstrip().endswith("specdec-tune recommend --bench-command chat-llama-3.3-70b")

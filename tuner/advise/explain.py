@@ -12,26 +12,9 @@ from tuner.cost.model import CostModel
 from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
-from tuner.records.methods import Method
+from tuner.records.methods import METHOD_TITLES, Method
 from tuner.records.sources import Assumption, AssumptionKind
 from tuner.units import MILLI
-
-METHOD_TITLES: dict[Method, str] = {
-    Method.NONE: "plain decoding",
-    Method.DRAFT_MODEL: "a draft model",
-    Method.EAGLE: "EAGLE",
-    Method.EAGLE2: "EAGLE-2",
-    Method.EAGLE3: "EAGLE-3",
-    Method.EAGLE3_1: "EAGLE-3.1",
-    Method.P_EAGLE: "P-EAGLE",
-    Method.MEDUSA: "Medusa",
-    Method.MTP: "MTP",
-    Method.DFLASH: "DFlash",
-    Method.DSPARK: "DSpark",
-    Method.NGRAM: "n-gram lookup",
-    Method.SUFFIX: "suffix decoding",
-    Method.LOOKAHEAD: "lookahead decoding",
-}
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
 FLAT_TOLERANCE = 0.03

@@ -24,6 +24,25 @@ class Method(StrEnum):
     LOOKAHEAD = "lookahead"
 
 
+#: what a sentence calls a method
+METHOD_TITLES: dict[Method, str] = {
+    Method.NONE: "plain decoding",
+    Method.DRAFT_MODEL: "a draft model",
+    Method.EAGLE: "EAGLE",
+    Method.EAGLE2: "EAGLE-2",
+    Method.EAGLE3: "EAGLE-3",
+    Method.EAGLE3_1: "EAGLE-3.1",
+    Method.P_EAGLE: "P-EAGLE",
+    Method.MEDUSA: "Medusa",
+    Method.MTP: "MTP",
+    Method.DFLASH: "DFlash",
+    Method.DSPARK: "DSpark",
+    Method.NGRAM: "n-gram lookup",
+    Method.SUFFIX: "suffix decoding",
+    Method.LOOKAHEAD: "lookahead decoding",
+}
+
+
 class DraftKind(StrEnum):
     """The shape of a method's draft cost."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tuner.records.config import Prediction
 from tuner.records.decision import BatchRow, Recommendation, State
 from tuner.records.interval import Interval
-from tuner.records.methods import Method
-from tuner.report.names import METHOD_TITLES, config_text
+from tuner.records.methods import METHOD_TITLES, Method
+from tuner.report.names import config_text
 from tuner.report.numbers import (
     counted,
     factor,
@@ -31,7 +31,9 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
     batch = plain_number(round(item.baseline.batch, 1))
     gain = f"{factor(best.speedup.mean)}{belief(best.speedup)}"
     if item.decision.state is State.ON:
-        return f"{_what(best)}: {factor(best.speedup.mean)} as fast{belief(best.speedup)}."
+        return (
+            f"{sentence(_what(best))}: {factor(best.speedup.mean)} as fast{belief(best.speedup)}."
+        )
     if best.fits_memory is False:
         return sentence(item.decision.reason)
     if item.decision.state is State.MEASURE:

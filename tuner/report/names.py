@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 from tuner.records.config import Prediction, SpecConfig
-from tuner.records.methods import Method
-
-METHOD_TITLES: dict[Method, str] = {
-    Method.NONE: "plain decoding",
-    Method.DRAFT_MODEL: "draft model",
-    Method.EAGLE: "EAGLE",
-    Method.EAGLE2: "EAGLE-2",
-    Method.EAGLE3: "EAGLE-3",
-    Method.EAGLE3_1: "EAGLE-3.1",
-    Method.P_EAGLE: "P-EAGLE",
-    Method.MEDUSA: "Medusa",
-    Method.MTP: "MTP",
-    Method.DFLASH: "DFlash",
-    Method.DSPARK: "DSpark",
-    Method.NGRAM: "n-gram lookup",
-    Method.SUFFIX: "suffix decoding",
-    Method.LOOKAHEAD: "lookahead decoding",
-}
+from tuner.records.methods import METHOD_TITLES, Method
 
 _COLUMN_NAMES = {Method.NONE: "plain", Method.DRAFT_MODEL: "draft"}
 

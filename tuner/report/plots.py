@@ -127,30 +127,42 @@ def line_plot(
     if top <= bottom:
         top = bottom + 1.0
     ticks = _vertical_ticks(bottom, top, height)
-    margin = max(len(text) for text in (*ticks, short_number(bottom)))
+    margin = max(map(len, ticks))
     room = max(width, _SHORTEST_WIDTH) - margin - len(x_label) - 6
     axis = _axis([x for _, x, _ in curves], room, log=x_log)
     levels = [(_sample(axis, x, y) - bottom) / (top - bottom) for _, x, y in curves]
-    if len(curves) == 1:
-        body = _filled(levels[0], height, _RISING if blocks else _RISING_ASCII)
-    else:
-        body = _scattered(levels, height, _SYMBOLS if blocks else _SYMBOLS_ASCII)
-    stem, corner, rule = ("┤", "└", "─") if blocks else ("|", "+", "-")
+    body = _body(levels, height, blocks)
+    labels = _horizontal_labels(axis, [x for _, x, _ in curves], x_label, mark_x, blocks)
     lines = [f"  {y_label}"] if y_label else []
-    lines += [
-        f"  {tick.rjust(margin)} {stem}{row}".rstrip()
-        for tick, row in zip(ticks, body, strict=True)
-    ]
-    lines.append(f"  {short_number(bottom).rjust(margin)} {corner}{rule * axis.columns}")
-    lines += [
-        f"  {' ' * margin}  {row}".rstrip()
-        for row in _horizontal_labels(axis, [x for _, x, _ in curves], x_label, mark_x, blocks)
-    ]
+    lines += _framed(body, ticks, labels, axis.columns, blocks)
     if len(curves) > 1:
         symbols = _SYMBOLS if blocks else _SYMBOLS_ASCII
         keys = [f"{symbol} {label}" for symbol, (label, _, _) in zip(symbols, curves, strict=False)]
         lines += _packed(keys, width, indent=margin + 4)
     return [line[:width] for line in lines]
+
+
+def _body(levels: Sequence[FloatArray], height: int, blocks: bool) -> list[str]:
+    if len(levels) == 1:
+        return _filled(levels[0], height, _RISING if blocks else _RISING_ASCII)
+    return _scattered(levels, height, _SYMBOLS if blocks else _SYMBOLS_ASCII)
+
+
+def _framed(
+    body: Sequence[str], ticks: Sequence[str], labels: Sequence[str], columns: int, blocks: bool
+) -> list[str]:
+    """Put the vertical axis left of the plot and the horizontal one under it.
+
+    ``ticks`` has one more entry than ``body``: the last stands at the corner.
+    """
+    stem, corner, rule = ("┤", "└", "─") if blocks else ("|", "+", "-")
+    margin = max(map(len, ticks))
+    rows = [
+        f"  {tick.rjust(margin)} {stem}{row}".rstrip()
+        for tick, row in zip(ticks[:-1], body, strict=True)
+    ]
+    rows.append(f"  {ticks[-1].rjust(margin)} {corner}{rule * columns}")
+    return rows + [f"  {' ' * margin}  {label}".rstrip() for label in labels]
 
 
 def bars(
@@ -286,8 +298,8 @@ def _scattered(levels: Sequence[FloatArray], height: int, symbols: str) -> list[
 
 
 def _vertical_ticks(bottom: float, top: float, height: int) -> list[str]:
-    """Return a label for each row, from the top; a row's label is the value of its upper edge."""
-    ticks = [""] * height
+    """Return a label for the upper edge of each row, from the top, and one for the bottom."""
+    ticks = [""] * height + [short_number(bottom)]
     for row in {0, height // 2}:
         ticks[row] = short_number(top - row * (top - bottom) / height)
     return ticks

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from tuner.records.config import Prediction
 from tuner.records.decision import State
 from tuner.records.interval import Interval
-from tuner.records.methods import Method
+from tuner.records.methods import METHOD_TITLES, Method
 from tuner.records.sweep import ProfileSweep, SweepAxis
 from tuner.report.figures import image_bytes, new_figure, style_of
-from tuner.report.names import METHOD_TITLES, setting_text
+from tuner.report.names import setting_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

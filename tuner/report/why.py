@@ -28,7 +28,7 @@ def _advice(item: Why) -> str:
     if item.best is None:
         return sentence(item.decision.reason)
     gain = f"{factor(item.best.speedup.mean)}{belief(item.best.speedup)}"
-    return f"{config_text(item.best.config)}: {gain}."
+    return f"{sentence(config_text(item.best.config))}: {gain}."
 
 
 def _flips_table(item: Why) -> RenderableType:
