@@ -239,6 +239,11 @@ def served_trees(served: list[Served]) -> dict[str, object]:
         own = [one for one in served if one.target == target]
         held_out += np.abs(log_errors(own, best)).tolist()
     final = log_errors(served, SERVED_DEPTH_DISCOUNT)
+    factor = min(
+        np.linspace(0.7, 1.0, 31),
+        key=lambda f: float(np.median(np.abs(f / np.array(ratios) - 1.0))),
+    )
+    constant = np.abs(factor / np.array(ratios) - 1.0)
     return {
         "pairs": len(ratios),
         "chain_wins_share": float(np.mean(np.array(ratios) < 1.0)),
@@ -247,6 +252,10 @@ def served_trees(served: list[Served]) -> dict[str, object]:
         "median_error_held_out": float(np.median(held_out)),
         "discounts_held_out": chosen,
         "median_error": float(np.median(np.abs(final))),
+        "mean_error": float(np.mean(np.abs(final))),
+        "constant_factor": float(factor),
+        "median_error_constant_factor": float(np.median(constant)),
+        "mean_error_constant_factor": float(np.mean(constant)),
         "bias": float(np.median(final)),
         "log_sd": float(final.std(ddof=1)),
     }
