@@ -21,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/formula.md", "docs/using.md")
 WIDTH = "100"
-BLOCK = re.compile(r"^```console\n\$ specdec-tune (?P<command>[^\n]*)\n(?P<output>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"^```console\n\$ specdec-tune (?P<command>[^\n]*)\n(?P<output>.*?)^```$", re.M | re.S
+)
 
 
 @dataclass(frozen=True, slots=True)

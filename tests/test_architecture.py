@@ -59,7 +59,9 @@ def test_public_functions_of_the_maths_have_docstrings(path: Path) -> None:
 
 
 def test_nothing_is_left_over() -> None:
-    words = re.compile("|".join(["NotImplemented" + "Error", "TO" + "DO", "FIX" + "ME", "XX" + "X"]))
+    words = re.compile(
+        "|".join(["NotImplemented" + "Error", "TO" + "DO", "FIX" + "ME", "XX" + "X"])
+    )
     found = [name_of(path) for path in SOURCES if words.search(path.read_text(encoding="utf-8"))]
     assert not found
 

@@ -33,9 +33,7 @@ def test_commands_of_the_skill_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = [
-        line for block in BASH.findall(skill_text(name)) for line in COMMAND.findall(block)
-    ]
+    commands = [line for block in BASH.findall(skill_text(name)) for line in COMMAND.findall(block)]
     assert commands
     for command in commands:
         assert run(shlex.split(command)) == 0, command

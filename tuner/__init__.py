@@ -1,3 +1,3 @@
-"""specdec-tune: what to run for speculative decoding, computed from a workload and from evidence."""
+"""specdec-tune: what to run for speculative decoding, computed from workload and evidence."""
 
 __version__ = "0.1.0"

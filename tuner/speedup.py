@@ -59,7 +59,8 @@ def expected_tokens(acceptance_rate: ArrayLike, num_speculative_tokens: ArrayLik
 
 def acceptance_length(survival: ArrayLike) -> FloatArray:
     """Return τ = 1 + Σ survival over the last axis (bonus token included)."""
-    return 1.0 + np.asarray(survival, dtype=np.float64).sum(axis=-1)
+    total: FloatArray = 1.0 + np.asarray(survival, dtype=np.float64).sum(axis=-1)
+    return total
 
 
 def time_per_token(acceptance_length: ArrayLike, step_cost_ratio: ArrayLike) -> FloatArray:
@@ -135,7 +136,8 @@ def best_num_speculative_tokens(
     )
     counts = np.arange(max_tokens + 1)
     times = formula_time_per_token(rate[..., None], cost[..., None], counts)
-    return np.argmin(times, axis=-1).astype(np.int64)
+    best: IntArray = np.argmin(times, axis=-1).astype(np.int64)
+    return best
 
 
 def is_worth_one_more(

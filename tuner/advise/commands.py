@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 
 from tuner.advise.plain import PlainCurve
@@ -76,7 +77,7 @@ def request_of(
     return EmitRequest(
         engine=situation.engine,
         version=situation.engine_version,
-        target=situation.target_name if setup else "TARGET",
+        target=_served_name(situation),
         config=config,
         dtype=setup.dtype if setup and profile.dtype else None,
         native_dtype=setup.target.native_dtype if setup else None,
@@ -91,6 +92,20 @@ def request_of(
         output_tokens=workload.output_tokens,
         parallel=hardware.parallel if hardware else Parallel(),
     )
+
+
+#: What a command says where the profile gives sizes and no name.
+PLACEHOLDER = "TARGET"
+
+
+def _served_name(situation: Situation) -> str:
+    """The target as the engine is given it: an id, a GGUF file, or the folder of a config."""
+    target = situation.profile.target
+    if target is None:
+        return PLACEHOLDER
+    if target.config_path is not None:
+        return os.path.dirname(target.config_path) or "."
+    return target.model_id or target.gguf_path or PLACEHOLDER
 
 
 def _max_batch(plain: PlainCurve) -> int:

@@ -20,6 +20,11 @@ from tuner.units import MILLI
 FLAT_TOLERANCE = 0.03
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share for a sentence: 27 %."""
+    return f"{100.0 * share:.{digits}f} %"
+
+
 def setting_name(item: Prediction) -> str:
     """Return the short name of a configuration: method and draft length."""
     count = item.config.num_speculative_tokens
@@ -82,14 +87,14 @@ def flatness_of(ranked: Sequence[ArmPoint], best: Prediction | None) -> str | No
     near = lengths[speed >= speed.max() * (1.0 - FLAT_TOLERANCE)]
     if len(near) > 1:
         span = f"{near[0]} to {near[-1]}"
-        return f"K {span} are within {FLAT_TOLERANCE:.0%} of each other: a flat optimum."
+        return f"K {span} are within {percent(FLAT_TOLERANCE)} of each other: a flat optimum."
     others = np.abs(lengths - chosen) == 1
     if not others.any():
         return None
     loss = 1.0 - speed[others].max() / speed.max()
     if loss <= TIE_TOLERANCE:
         return None
-    return f"The nearest other K loses {loss:.1%}."
+    return f"The nearest other K loses {percent(loss, 1)}."
 
 
 def title_of(situation: Situation) -> str:
@@ -115,10 +120,11 @@ def context_line(situation: Situation, batch: float) -> str:
     """Return the load in one line."""
     workload = situation.profile.workload
     tasks = " + ".join(
-        task if len(workload.task) == 1 else f"{share:.0%} {task}" for task, share in workload.task
+        task if len(workload.task) == 1 else f"{percent(share)} {task}"
+        for task, share in workload.task
     )
     heat = " + ".join(
-        f"T {value:g}" if len(workload.temperature) == 1 else f"{share:.0%} at T {value:g}"
+        f"T {value:g}" if len(workload.temperature) == 1 else f"{percent(share)} at T {value:g}"
         for value, share in workload.temperature
     )
     context = f"{situation.context_tokens:,.0f} tokens of context"
@@ -171,8 +177,8 @@ def assumptions_of(
                 what="step cost",
                 value=(
                     f"{situation.engine} on {model.setup.hardware.accelerator.name}: "
-                    f"± {1.2816 * float(best.ratio_log_sd.mean()):.0%} on ratios, "
-                    f"± {1.2816 * float(best.baseline_log_sd.mean()):.0%} on plain TPOT"
+                    f"± {percent(1.2816 * float(best.ratio_log_sd.mean()))} on ratios, "
+                    f"± {percent(1.2816 * float(best.baseline_log_sd.mean()))} on plain TPOT"
                 ),
                 kind=AssumptionKind.OBSERVED if model.observed else AssumptionKind.PRIOR,
                 source=_cost_source(model),
@@ -192,7 +198,7 @@ def _acceptance_assumptions(point: ArmPoint) -> list[Assumption]:
                 what="acceptance",
                 value=(
                     f"{point.arm.method} × {task} at T {temperature:g}"
-                    + (f" ({share:.0%})" if share < 1.0 else "")
+                    + (f" ({percent(share)})" if share < 1.0 else "")
                 ),
                 kind=AssumptionKind.OBSERVED if observed else AssumptionKind.PRIOR,
                 source=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuner.advise.explain import percent
 from tuner.advise.latency import dilution
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
@@ -55,7 +56,7 @@ def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
         Warning_(
             code="drafter-large",
             message=(
-                f"the drafter has {share:.0%} of the target's "
+                f"the drafter has {percent(share)} of the target's "
                 f"{setup.target.active_params / GIGA:.3g} billion active parameters: drafting "
                 "takes a large part of a plain step for each token."
             ),
@@ -194,7 +195,7 @@ def lost_prefix_cache(
             code="prefix-cache",
             message=(
                 f"some versions lose prefix-cache hits with a drafter (vllm-project/vllm#38182: 21 "
-                f"points, #51250: all): without the {hit:.0%} assumed here a request's first token "
+                f"points, #51250: all): without the {percent(hit)} assumed here the first token "
                 f"comes {lost_s / MILLI:.0f} ms later and the request ends {gain:.2f}× as fast. "
                 "Compare the hit rate before and after."
             ),

@@ -1,4 +1,4 @@
-"""Train a head or not, where a target has none: what it must reach, what heads reach, the effort."""
+"""Train a head or not, where a target has none: what it must reach, and the effort."""
 
 from __future__ import annotations
 

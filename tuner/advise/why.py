@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tuner.advise.explain import percent
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.recommend import evaluate_profile, rank, recommend
 from tuner.errors import InfeasibleError
@@ -90,7 +91,7 @@ def _acceptance_flip(state: State, best: Prediction) -> Flip:
         flips_at=f"{needed:.2f}" if possible else None,
         becomes=_other(state) if possible else None,
         note=(
-            f"break-even; {abs(change):.0%} {'below' if change < 0 else 'above'} what is expected"
+            f"break-even; {percent(abs(change))} {_side(change)} what is expected"
             if possible
             else f"{most} is the most that this draft length can give"
         ),
@@ -104,7 +105,7 @@ def _cost_flip(state: State, best: Prediction) -> Flip:
         now=f"{best.step_cost_ratio:.2f} plain steps",
         flips_at=f"{best.acceptance_length.mean:.2f} plain steps",
         becomes=_other(state),
-        note=f"a step {abs(change):.0%} {'slower' if change > 0 else 'faster'} than predicted",
+        note=f"a step {percent(abs(change))} {'slower' if change > 0 else 'faster'} than predicted",
     )
 
 
@@ -156,6 +157,10 @@ def _state_of(profile: Profile, known: Knowledge) -> State | None:
     if not configs:
         return State.OFF
     return decide(configs[0].speedup.mean, configs[0].speedup_log_sd)
+
+
+def _side(change: float) -> str:
+    return "below" if change < 0.0 else "above"
 
 
 def _other(state: State) -> State:
