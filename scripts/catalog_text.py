@@ -14,7 +14,7 @@ _REPLACED = (
     (r"\(memory\)", "(assumed)"),
     (r"\b(nvlink bridge|nvlink and TDP|interconnect and TDP|int8 and TDP|TDP|nvlink) memory",
      r"\1 assumed"),
-    (r"[\w.-]+( and [\w.-]+)? mirrors? of (huggingface\.co/)?", "huggingface.co/"),
+    (r"([\w.-]+( and [\w.-]+)? )?mirrors? of (huggingface\.co/)?", "huggingface.co/"),
     (r" ?\(see notes\.md\)", ""),
 )  # fmt: skip
 

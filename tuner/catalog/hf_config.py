@@ -294,9 +294,8 @@ def _attention(facts: Facts, dims: Dimensions) -> Attention:
 
 
 def _mtp_layers(facts: Facts) -> int:
-    keys = ["num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers", "mtp_num_layers"]
-    if facts.flag("use_mtp"):
-        keys.append("num_mtp_modules")
+    # Guard: MiniMax-M2 states num_mtp_modules, but no engine is known to run them: not counted
+    keys = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers", "mtp_num_layers")
     return facts.integer(*keys, minimum=0, maximum=64) or 0
 
 

@@ -63,7 +63,7 @@ def _overview() -> None:
     """Say how much each table holds."""
     from tuner.report.catalog import render_overview
 
-    counts = {topic.value: len(gather("")[0]) for topic, gather in _TOPICS.items()}
+    counts = {topic.value: count() for topic, count in _COUNTS.items()}
     output = current_output()
     if output.json:
         output.emit_json(_document(None, "", [{"topic": t, "rows": n} for t, n in counts.items()]))
@@ -147,6 +147,42 @@ def _priors(words: str) -> Answer:
         rows, cost, words=words, fitted_on=fitted_on, width=screen_width()
     )
 
+
+def _n_methods() -> int:
+    from tuner.catalog.methods import all_methods
+
+    return len(all_methods())
+
+
+def _n_engines() -> int:
+    from tuner.engines import NEWEST_KNOWN
+
+    return len(NEWEST_KNOWN)
+
+
+def _n_priors() -> int:
+    from tuner.catalog.priors import load_acceptance_prior
+
+    return len(load_acceptance_prior().cells)
+
+
+def _n_rows(table: str) -> Callable[[], int]:
+    def count() -> int:
+        from tuner.catalog.tables import read_document
+
+        return len(read_document(table)["rows"])
+
+    return count
+
+
+_COUNTS: dict[Topic, Callable[[], int]] = {
+    Topic.METHODS: _n_methods,
+    Topic.DRAFTERS: _n_rows("drafters"),
+    Topic.GPUS: _n_rows("accelerators"),
+    Topic.MODELS: _n_rows("models"),
+    Topic.ENGINES: _n_engines,
+    Topic.PRIORS: _n_priors,
+}
 
 _TOPICS: dict[Topic, Callable[[str], Answer]] = {
     Topic.METHODS: _methods,
