@@ -120,23 +120,30 @@ def _walk(
     text: Callable[[float], str],
 ) -> Flip:
     """Walk away from the current value, nearest first, until the advice changes."""
+    fitting = []
     for value in sorted(values, key=lambda item: _distance(item, current)):
         becomes = _state_of(change(value), known)
+        if becomes is not None:
+            fitting.append(value)
         if becomes is not None and becomes is not state:
             side = "up to" if value < current else "from"
             return Flip(
                 what=what, now=now, flips_at=f"{side} {text(value)}", becomes=becomes, note=""
             )
-    span = f"{text(values[0])} to {text(values[-1])}"
-    return Flip(what=what, now=now, flips_at=None, becomes=None, note=f"the same from {span}")
+    span = f"{text(min(fitting))} to {text(max(fitting))}" if fitting else now
+    more = "" if len(fitting) == len(values) else ", as far as it fits in memory"
+    return Flip(what=what, now=now, flips_at=None, becomes=None, note=f"the same from {span}{more}")
 
 
 def _device_flip(profile: Profile, known: Knowledge, state: State) -> Flip:
     spec = profile.hardware or HardwareSpec(gpu=DEVICES[1])
     now = spec.gpu or "by numbers"
+    fitting = []
     for name in DEVICES:
         device = HardwareSpec(gpu=name, count=spec.count)
         becomes = _state_of(replace(profile, hardware=device), known)
+        if becomes is not None:
+            fitting.append(name)
         if becomes is not None and becomes is not state:
             return Flip(what="device", now=now, flips_at=name, becomes=becomes, note="")
     return Flip(
@@ -144,7 +151,7 @@ def _device_flip(profile: Profile, known: Knowledge, state: State) -> Flip:
         now=now,
         flips_at=None,
         becomes=None,
-        note=f"the same on {', '.join(DEVICES)}",
+        note=f"the same on {', '.join(fitting)}",
     )
 
 
