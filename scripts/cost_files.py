@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scripts.cost_rows import DRAFT, PLAIN_NOISE, RATIO, STEP, FitRow, make_row
+from scripts.cost_serving import SERVING_SOURCE, serving_rows
 from scripts.cost_setups import Configuration
 from scripts.evidence_rows import DATA
 from tuner.catalog import find_accelerator, find_model
@@ -16,15 +17,17 @@ from tuner.records.hardware import Accelerator, DeviceKind, Hardware, Parallel
 from tuner.records.methods import DRAFT_KIND, Engine, Method
 from tuner.records.model import Drafter, ModelShape
 
-CURVE_SOURCE = "cost_curve_dsv4flash_b300.csv"
-MODELLED_SOURCE = "step_times_modelled.csv"
-TPOT_SOURCE = "plain_tpot_measured.csv"
+CURVE_SOURCE = "cost_curve_dsv4flash_b300"
+MODELLED_SOURCE = "step_times_modelled"
 LINEAR_SOURCE = "SpecDecode-Bench simulator data"
 REAL_ENGINE_SOURCE = "real_engine/forward_ms.csv"
 
 PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DRAFT_KIND[Method.NONE])
 #: context of the modelled table: its prompt and half of its output
 _MODELLED_CONTEXT = 1024.0 + 128.0
+#: the part of the modelled table that the fit reads; the rest says the same
+_FITTED_NEXTN = (0, 1, 3, 7)
+_FITTED_BATCHES = (1.0, 8.0, 32.0, 128.0)
 #: a modelled number informs less than a measured one
 _MODELLED_NOISE = 0.15
 _CURVE_NOISE = 0.03
@@ -79,6 +82,7 @@ def file_rows(data: Path = DATA, *, exclude: frozenset[str] = frozenset()) -> li
         MODELLED_SOURCE: _modelled_rows,
         LINEAR_SOURCE: _linear_rows,
         REAL_ENGINE_SOURCE: _forward_rows,
+        SERVING_SOURCE: _serving_rows,
     }
     found: list[FitRow] = []
     for source, read in readers.items():
@@ -99,7 +103,7 @@ def curve_setup() -> CostSetup:
     )
 
 
-def read_curve(path: Path = DATA / CURVE_SOURCE) -> list[CurvePoint]:
+def read_curve(path: Path = DATA / f"{CURVE_SOURCE}.csv") -> list[CurvePoint]:
     """Return the measured curve: verify cost by tokens in the step, draft cost by requests."""
     with open(path, newline="", encoding="utf-8") as stream:
         return [
@@ -116,7 +120,7 @@ def curve_configuration(point: CurvePoint) -> tuple[DraftPlan, Configuration]:
     return plan, Configuration(point.x, _CURVE_BLOCK, _CURVE_BLOCK + 1.0, 1024.0)
 
 
-def read_modelled(path: Path = DATA / MODELLED_SOURCE) -> list[ModelledPoint]:
+def read_modelled(path: Path = DATA / f"{MODELLED_SOURCE}.csv") -> list[ModelledPoint]:
     """Return the modelled table; its draft cost is nextn layers of the target."""
     found = []
     with open(path, newline="", encoding="utf-8") as stream:
@@ -167,10 +171,14 @@ def _known(model: str) -> ModelShape:
     raise LookupError(model)
 
 
+def _serving_rows(data: Path) -> list[FitRow]:
+    return serving_rows(data / f"{SERVING_SOURCE}.csv")
+
+
 def _curve_rows(data: Path) -> list[FitRow]:
     setup = curve_setup()
     found = []
-    for point in read_curve(data / CURVE_SOURCE):
+    for point in read_curve(data / f"{CURVE_SOURCE}.csv"):
         if point.x > GRAPH_TOKENS:
             continue
         plan, configuration = curve_configuration(point)
@@ -190,10 +198,12 @@ def _curve_rows(data: Path) -> list[FitRow]:
 
 
 def _modelled_rows(data: Path) -> list[FitRow]:
-    points = read_modelled(data / MODELLED_SOURCE)
+    points = read_modelled(data / f"{MODELLED_SOURCE}.csv")
     plain = {point.curve: point.seconds for point in points if point.nextn == 0}
     found = []
     for point in points:
+        if point.nextn not in _FITTED_NEXTN or point.batch not in _FITTED_BATCHES:
+            continue
         base = plain[point.curve]
         is_plain = point.nextn == 0
         found.append(

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.cost_rows import FitRow
-from tuner.cost.posterior import BATCH_SCALE, Places, log_step_and_gradient
+from tuner.cost.missed import Missed, Places, missed_covariance
+from tuner.cost.observations import METHOD_KEY
+from tuner.cost.posterior import log_step_and_gradient
 from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.cost.steps import StepTerms, join_terms, step_parts
 from tuner.records.cost_prior import DRAFT_PARAMETERS, PARAMETERS
@@ -76,15 +78,6 @@ _IS_DRAFT = np.zeros(N_PARAMETERS, dtype=bool)
 _IS_DRAFT[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Standard deviations of what the equations miss; see ``CostPrior``."""
-
-    discrepancy: float = 0.05
-    discrepancy_scale: float = 0.7
-    plain_discrepancy: float = 0.12
-
-
 @dataclass(slots=True)
 class Fitted:
     """State of a fit; the start of the next one."""
@@ -111,7 +104,7 @@ class _Block:
 class Problem:
     """The rows as arrays."""
 
-    def __init__(self, rows: Sequence[FitRow], noise: Noise) -> None:
+    def __init__(self, rows: Sequence[FitRow], missed: Missed) -> None:
         self.rows = rows
         self.terms: StepTerms = join_terms([row.terms for row in rows])
         self.log_value = np.array([row.log_value for row in rows])
@@ -120,7 +113,7 @@ class Problem:
             np.array([row.log_batch for row in rows]),
             tokens,
             *np.array([row.weights for row in rows]).T,
-            (tokens > 0.0).astype(np.float64),
+            np.array([METHOD_KEY[row.plan.method] for row in rows]),
         )
         self.names = sorted({name for row in rows for name in row.levels})
         index = {name: place for place, name in enumerate(self.names)}
@@ -132,25 +125,20 @@ class Problem:
             [np.ones(N_PARAMETERS, dtype=bool), *(_may_shift(name) for name in self.names)]
         )
         self.blocks = [
-            self._block(np.array(places), noise) for places in _places_by_source(rows).values()
+            self._block(np.array(places), missed) for places in _places_by_source(rows).values()
         ]
 
-    def _block(self, places: NDArray[np.int64], noise: Noise) -> _Block:
+    def _block(self, places: NDArray[np.int64], missed: Missed) -> _Block:
         rows = [self.rows[place] for place in places]
         group = _same([row.group for row in rows])
         draft = _same([row.draft_group for row in rows])
         sweep = _same([row.sweep for row in rows])
         shared = np.array([row.shared_noise for row in rows])
-        batch = self.places.log_batch[places]
-        tokens = self.places.log_tokens[places]
-        wide = self.places.on_step[places] * self.places.is_wide[places]
-        near_batch = np.exp(-np.abs(batch[:, None] - batch[None, :]) / BATCH_SCALE)
-        near = np.exp(-np.abs(tokens[:, None] - tokens[None, :]) / noise.discrepancy_scale)
-        absolute = self.places.absolute[places]
-        missed = group * near_batch * noise.plain_discrepancy**2 * np.outer(absolute, absolute)
-        missed += draft * near_batch * near * noise.discrepancy**2 * np.outer(wide, wide)
-        missed += sweep * np.outer(shared, shared)
-        return _Block(places, group, draft, missed, np.array([row.noise for row in rows]) ** 2)
+        own = Places(*(getattr(self.places, name)[places] for name in Places.__slots__))
+        by_setup = missed_covariance(missed._replace(offset=0.0), own, own)
+        by_draft = missed_covariance(Missed(0.0, 0.0, 1.0, missed.offset), own, own)
+        total = group * by_setup + draft * by_draft + sweep * np.outer(shared, shared)
+        return _Block(places, group, draft, total, np.array([row.noise for row in rows]) ** 2)
 
     def parameters(self, fitted_beta: FloatArray) -> FloatArray:
         """Return the parameters of each row, shape (N_PARAMETERS, n)."""
@@ -183,7 +171,7 @@ def solve(
     *,
     spread: FloatArray,
     iterations: int,
-    noise: Noise,
+    missed: Missed,
 ) -> Fitted:
     """Return the fit.
 
@@ -198,7 +186,7 @@ def solve(
     spread
         Standard deviations from setup to setup to start from.
     """
-    problem = Problem(rows, noise)
+    problem = Problem(rows, missed)
     prior_beta = np.concatenate(
         [mean, *(level_mean.get(name, np.zeros(N_PARAMETERS)) for name in problem.names)]
     )

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.cost.ceilings import device_ceilings
-from tuner.cost.dtypes import kv_bytes_per_value, weight_format
+from tuner.cost.dtypes import WeightClass, WeightFormat, kv_bytes_per_value, weight_format
 from tuner.cost.parts import ModelParts, model_parts
 from tuner.cost.terms import PassSetup
 from tuner.records.cost import CostSetup, DraftPlan
-from tuner.records.hardware import Parallel
+from tuner.records.hardware import DeviceKind, Parallel
 from tuner.records.methods import DraftKind, Engine, Method
 from tuner.records.model import Drafter, ModelShape
 
@@ -43,6 +43,7 @@ def target_setup(setup: CostSetup) -> PassSetup:
         ceilings=device_ceilings(setup.hardware, weights.compute),
         parallel=setup.hardware.parallel,
         cpu_expert_share=setup.hardware.cpu_expert_share,
+        has_vector_kernels=_has_vector_kernels(setup, weights),
     )
 
 
@@ -60,7 +61,14 @@ def draft_setup(setup: CostSetup, plan: DraftPlan) -> PassSetup | None:
         kv_bytes_per_value=kv_bytes_per_value(setup.kv_dtype),
         ceilings=device_ceilings(setup.hardware, weights.compute),
         parallel=_draft_parallel(setup.hardware.parallel, drafter),
+        has_vector_kernels=_has_vector_kernels(setup, weights),
     )
+
+
+def _has_vector_kernels(setup: CostSetup, weights: WeightFormat) -> bool:
+    is_gpu = setup.hardware.accelerator.kind not in (DeviceKind.CPU, DeviceKind.APPLE)
+    quantised = weights.weight_class is WeightClass.GGUF
+    return setup.engine is Engine.LLAMACPP and is_gpu and quantised
 
 
 @lru_cache(maxsize=512)

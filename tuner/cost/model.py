@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tuner.cost.drafters import target_setup
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
-from tuner.cost.observations import gather, target_rows
-from tuner.cost.posterior import Places, Posterior, log_step_and_gradient, missed_part, update
+from tuner.cost.missed import NO_METHOD, Missed, Places
+from tuner.cost.observations import METHOD_KEY, gather, target_rows
+from tuner.cost.posterior import Posterior, expected_missed, log_step_and_gradient, update
 from tuner.cost.roofline import INDEX, pass_times
 from tuner.cost.steps import StepParts, step_parts, step_terms
 from tuner.cost.terms import pass_terms
@@ -67,10 +68,11 @@ class CostModel:
         terms = step_terms(self.setup, plan, own, steps, tokens, context)
         parts = step_parts(terms, belief.log_parameters + shift)
         ones = np.ones_like(own)
-        wide = (tokens > 1.0).astype(np.float64)
         none = np.zeros_like(own)
-        plain = Places(np.log(own), none, none, ones, none, none)
-        ratio = Places(np.log(own), np.log(tokens), ones, -ones, none, wide)
+        wide = tokens > 1.0
+        key = np.where(wide, METHOD_KEY[plan.method], NO_METHOD)
+        plain = Places(np.log(own), none, none, ones, none, none + NO_METHOD)
+        ratio = Places(np.log(own), np.log(tokens), ones, -ones, none, key)
         plain_missed, plain_sd = self._missed(belief, parts, plain)
         ratio_missed, ratio_sd = self._missed(belief, parts, ratio)
         baseline = parts.baseline.seconds * np.exp(plain_missed)
@@ -81,7 +83,7 @@ class CostModel:
             verify_s=(parts.verify.seconds * factor).reshape(shape),
             overhead_s=(parts.overhead.seconds * factor).reshape(shape),
             baseline_log_sd=plain_sd.reshape(shape),
-            ratio_log_sd=np.where(wide > 0.0, ratio_sd, 0.0).reshape(shape),
+            ratio_log_sd=np.where(wide, ratio_sd, 0.0).reshape(shape),
             draft_pass_s=(parts.draft_pass_s * factor).reshape(shape),
             evidence=self.prior.evidence + tuple(row.source for row in self.observed),
         )
@@ -105,7 +107,7 @@ class CostModel:
         self, belief: Posterior, parts: StepParts, places: Places
     ) -> tuple[FloatArray, FloatArray]:
         _, gradient = log_step_and_gradient(parts, places)
-        missed, variance = missed_part(self.prior, belief, places, gradient)
+        missed, variance = expected_missed(belief, places, gradient)
         return missed, np.sqrt(variance) * self.prior.widening
 
     def _shared_belief(self) -> Posterior:
@@ -120,7 +122,8 @@ class CostModel:
         if method not in self._beliefs:
             mean = log_parameters(self.prior, setup_levels(self.setup))
             evidence = gather(self.prior, self.setup, self.observed, method)
-            self._beliefs[method] = update(self.prior, mean, spread(self.prior) ** 2, evidence)
+            missed = missed_of(self.prior)
+            self._beliefs[method] = update(missed, mean, spread(self.prior) ** 2, evidence)
         return self._beliefs[method]
 
 
@@ -140,6 +143,13 @@ def learn(
         or a speedup without τ, say nothing about a step and are left out.
     """
     return CostModel(setup, prior, target_rows(observed))
+
+
+def missed_of(prior: CostPrior) -> Missed:
+    """Return how much the equations miss, as the prior states it."""
+    return Missed(
+        prior.plain_discrepancy, prior.discrepancy, prior.discrepancy_scale, prior.method_offset
+    )
 
 
 def log_parameters_of_plan(prior: CostPrior, setup: CostSetup, plan: DraftPlan) -> FloatArray:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tuner.cost.levels import log_parameters, plan_levels
-from tuner.cost.posterior import Evidence, Places
+from tuner.cost.missed import NO_METHOD, Places
+from tuner.cost.posterior import Evidence
 from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.cost.steps import StepTerms, join_terms, step_terms
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
@@ -17,6 +18,10 @@ from tuner.records.methods import DRAFT_KIND, Method
 
 #: context when an observation does not state it, tokens (assumed)
 DEFAULT_CONTEXT_TOKENS = 1024.0
+#: a number for each method, so that arrays of places can tell them apart
+METHOD_KEY: dict[Method, float] = {method: float(place) for place, method in enumerate(Method)} | {
+    Method.NONE: NO_METHOD
+}
 
 
 def target_rows(observed: Sequence[CostObservation]) -> tuple[CostObservation, ...]:
@@ -61,19 +66,19 @@ def gather(
             place = (np.array([number]) for number in (row.batch, steps, tokens, context))
             terms.append(step_terms(setup, plan, *place))
             noise = prior.measurement_noise**2 + row.log_sd**2
-            columns.append((math.log(row.batch), math.log(tokens), *weights, value, noise))
+            key = METHOD_KEY[row.method]
+            columns.append((math.log(row.batch), math.log(tokens), *weights, key, value, noise))
             same = row.method in (method, Method.NONE)
             informs.append(np.where(is_draft & (not same), 0.0, 1.0))
             shifts.append(shift)
     if not terms:
         return None
-    log_batch, log_tokens, on_step, on_baseline, on_draft, value, noise = np.array(columns).T
-    is_wide = (log_tokens > 0.0).astype(np.float64)
+    *places, values, noises = np.array(columns).T
     return Evidence(
         terms=join_terms(terms),
-        places=Places(log_batch, log_tokens, on_step, on_baseline, on_draft, is_wide),
-        log_value=value,
-        noise=noise,
+        places=Places(*places),
+        log_value=values,
+        noise=noises,
         informs=np.array(informs).T,
         plan_shift=np.array(shifts).T,
     )

@@ -1,52 +1,31 @@
 """What a few measured steps say: a Gaussian update of the logarithms of all parameters.
 
-The logarithm of a measured time is ln f(θ) + δ + noise. θ is Gaussian around the prior of the
-setup; δ is what the equations miss (stairs of tiles, switches of kernels), a Gaussian process over
-ln batch and ln tokens. Plain runs share one δ, speculative steps have a second one that is
-independent of it, so that a plain run fixes the scale but is not tied to the line through the
-speculative steps. The mode is found by Gauss–Newton steps (Rasmussen and Williams 2006, sections
-2.2 and 2.7 for the process with explicit basis functions).
+The parameters are Gaussian around the prior of the setup, and what the equations miss is a
+Gaussian process (``tuner.cost.missed``), so that a plain run fixes the scale but is not tied to
+the line through the speculative steps. The mode is found by Gauss–Newton steps (Rasmussen and
+Williams 2006, sections 2.2 and 2.7: a process with explicit basis functions).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.cost.missed import Missed, Places, missed_covariance, missed_variance
 from tuner.cost.steps import StepParts, StepTerms, step_parts
-from tuner.records.cost_prior import CostPrior
 
 FloatArray = NDArray[np.float64]
 
-#: e-folds of batch over which the missed part stays alike
-BATCH_SCALE = 1.5
 _MAX_STEPS = 12
-_TOLERANCE = 1e-4
+_MAX_HALVINGS = 5
+#: improvement of the misfit (twice the log density) below which the search stops
+_SMALLEST_GAIN = 1e-3
 #: largest change of a logarithm in one Gauss–Newton step
 _LARGEST_MOVE = 1.0
 _TINY_S = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where in (batch, tokens) times were taken or are wanted; arrays of shape (n,)."""
-
-    log_batch: FloatArray
-    log_tokens: FloatArray
-    #: weights of ln(step), ln(baseline) and ln(draft) in the number: (1, 0, 0) is a step,
-    #: (1, −1, 0) its ratio to a plain one, (0, 0, 1) the time spent drafting
-    on_step: FloatArray
-    on_baseline: FloatArray
-    on_draft: FloatArray
-    #: 1 where speculation is on or several tokens are verified
-    is_wide: FloatArray
-
-    @property
-    def absolute(self) -> FloatArray:
-        """1 for a time, 0 for a ratio of times of the same setup."""
-        return self.on_step + self.on_baseline + self.on_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +37,10 @@ class Evidence:
     log_value: FloatArray
     #: variance of each logarithm, shape (n,)
     noise: FloatArray
-    #: parameters that a row cannot inform, because another method was running: shape (P, n), 0 or 1
+    #: 0 for parameters that a row cannot inform, because another method was running: shape (P, n)
     informs: FloatArray
     #: shift of the parameters of each row by its own plan, shape (P, n)
     plan_shift: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Posterior:
-    """Belief about the parameters and about what the equations miss."""
-
-    log_parameters: FloatArray
-    covariance: FloatArray
-    rows: InformedRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,70 +53,95 @@ class InformedRows:
     weight: FloatArray
     #: gradients of the rows by the parameters that they inform, shape (P, n)
     gradient: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Belief about the parameters and about what the equations miss."""
+
+    log_parameters: FloatArray
     #: prior variance of the parameters, shape (P,)
     variance: FloatArray
+    missed: Missed
+    rows: InformedRows | None = None
 
 
 def update(
-    prior: CostPrior, mean: FloatArray, variance: FloatArray, evidence: Evidence | None
+    missed: Missed, mean: FloatArray, variance: FloatArray, evidence: Evidence | None
 ) -> Posterior:
-    """Return the belief after ``evidence``; the prior itself when there is none."""
+    """Return the belief after ``evidence``; the prior itself when there is none.
+
+    A speculative row far outside of what the prior expects widens the offset of its method until
+    it is no surprise: such a run shows an implementation's habit, and the habit is believed.
+    """
     if evidence is None or len(evidence.log_value) == 0:
-        return Posterior(mean, np.diag(variance))
-    missed = missed_covariance(prior, evidence.places, evidence.places)
-    missed = missed + np.diag(evidence.noise)
-    current = mean.copy()
+        return Posterior(mean, variance, missed)
+    missed = _with_room(missed, mean, variance, evidence)
+    unshared = missed_covariance(missed, evidence.places, evidence.places)
+    unshared += np.diag(evidence.noise)
+    here = _linearise(unshared, mean, variance, evidence, mean.copy())
     for _ in range(_MAX_STEPS):
-        predicted, gradient = _predict(evidence, current)
-        informed = gradient * evidence.informs
-        other = gradient * (1.0 - evidence.informs)
-        unshared = missed + (other * variance[:, None]).T @ other
-        total = unshared + (informed * variance[:, None]).T @ informed
-        residual = evidence.log_value - predicted - informed.T @ (mean - current)
-        precision: FloatArray = np.linalg.inv(total).astype(np.float64)
-        weight = precision @ residual
-        wanted = mean + variance * (informed @ weight)
-        move = np.clip(wanted - current, -_LARGEST_MOVE, _LARGEST_MOVE)
-        current = current + move
-        if np.max(np.abs(move)) < _TOLERANCE:
+        move = np.clip(here.wanted - here.log_parameters, -_LARGEST_MOVE, _LARGEST_MOVE)
+        there = _linearise(unshared, mean, variance, evidence, here.log_parameters + move)
+        for _ in range(_MAX_HALVINGS):
+            if there.misfit <= here.misfit:
+                break
+            move = 0.5 * move
+            there = _linearise(unshared, mean, variance, evidence, here.log_parameters + move)
+        if there.misfit > here.misfit:
             break
-    scaled = informed * variance[:, None]
-    covariance = np.diag(variance) - scaled @ precision @ scaled.T
-    rows = InformedRows(evidence.places, precision, weight, informed, variance)
-    return Posterior(current, covariance, rows)
+        gain, here = here.misfit - there.misfit, there
+        if gain < _SMALLEST_GAIN:
+            break
+    rows = InformedRows(evidence.places, here.precision, here.weight, here.gradient)
+    return Posterior(here.log_parameters, variance, missed, rows)
 
 
-def missed_covariance(prior: CostPrior, first: Places, second: Places) -> FloatArray:
-    """Return the covariance of what the equations miss between two sets of places."""
-    over_batch = _kernel(first.log_batch, second.log_batch, BATCH_SCALE)
-    over_tokens = _kernel(first.log_tokens, second.log_tokens, prior.discrepancy_scale)
-    shared = np.outer(first.absolute, second.absolute)
-    wide = np.outer(first.on_step * first.is_wide, second.on_step * second.is_wide)
-    return (
-        prior.plain_discrepancy**2 * shared * over_batch
-        + prior.discrepancy**2 * wide * over_batch * over_tokens
-    )
+class _Point(NamedTuple):
+    """The rows linearised at some parameters, and where the line says the mode is."""
+
+    log_parameters: FloatArray
+    wanted: FloatArray
+    #: twice the negative logarithm of the posterior density, up to a constant
+    misfit: float
+    precision: FloatArray
+    weight: FloatArray
+    gradient: FloatArray
 
 
-def missed_part(
-    prior: CostPrior, posterior: Posterior, places: Places, gradient: FloatArray
+def _linearise(
+    unshared: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    evidence: Evidence,
+    current: FloatArray,
+) -> _Point:
+    predicted, gradient = _predict(evidence, current)
+    informed = gradient * evidence.informs
+    rows = unshared + _spread_by(gradient - informed, variance)
+    residual = evidence.log_value - predicted
+    away = current - mean
+    misfit = float(residual @ np.linalg.solve(rows, residual) + np.sum(away**2 / variance))
+    precision: FloatArray = np.linalg.inv(rows + _spread_by(informed, variance)).astype(np.float64)
+    weight = precision @ (residual + informed.T @ away)
+    wanted = mean + variance * (informed @ weight)
+    return _Point(current, wanted, misfit, precision, weight, informed)
+
+
+def expected_missed(
+    posterior: Posterior, places: Places, gradient: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the expected missed logarithm at ``places`` and the variance of the whole prediction.
+    """Return the expected missed logarithm at ``places`` and the variance of the prediction.
 
     ``gradient``, shape (P, n), is that of the predicted logarithm by the parameters.
     """
-    own = (
-        prior.plain_discrepancy**2 * places.absolute**2
-        + prior.discrepancy**2 * (places.on_step * places.is_wide) ** 2
-    )
+    scaled = posterior.variance[:, None] * gradient
+    before = np.sum(gradient * scaled, axis=0) + missed_variance(posterior.missed, places)
     rows = posterior.rows
     if rows is None:
-        variance = np.einsum("pn,p,pn->n", gradient, np.diag(posterior.covariance), gradient)
-        return np.zeros_like(own), variance + own
-    scaled = rows.variance[:, None] * gradient
-    cross = missed_covariance(prior, places, rows.places)
+        return np.zeros_like(before), before
+    cross = missed_covariance(posterior.missed, places, rows.places)
     joint = cross + scaled.T @ rows.gradient
-    before = np.sum(gradient * scaled, axis=0) + own
     variance = before - np.sum((joint @ rows.precision) * joint, axis=1)
     return cross @ rows.weight, np.maximum(variance, 0.0)
 
@@ -167,11 +162,24 @@ def log_step_and_gradient(parts: StepParts, places: Places) -> tuple[FloatArray,
     return value, gradient
 
 
+def _with_room(
+    missed: Missed, mean: FloatArray, variance: FloatArray, evidence: Evidence
+) -> Missed:
+    has_offset = evidence.places.has_offset > 0.0
+    if not np.any(has_offset):
+        return missed
+    predicted, gradient = _predict(evidence, mean)
+    own = missed_variance(missed, evidence.places) + evidence.noise
+    expected = own + np.einsum("pn,p,pn->n", gradient, variance, gradient)
+    residual = evidence.log_value - predicted
+    surprise = np.where(has_offset, residual**2 - expected, 0.0)
+    return missed._replace(offset=float(np.sqrt(missed.offset**2 + max(surprise.max(), 0.0))))
+
+
+def _spread_by(gradient: FloatArray, variance: FloatArray) -> FloatArray:
+    return (gradient * variance[:, None]).T @ gradient
+
+
 def _predict(evidence: Evidence, log_parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
     columns = log_parameters[:, None] + evidence.plan_shift
     return log_step_and_gradient(step_parts(evidence.terms, columns), evidence.places)
-
-
-def _kernel(first: FloatArray, second: FloatArray, scale: float) -> FloatArray:
-    distance = np.abs(first[:, None] - second[None, :]) / scale
-    return np.exp(-distance)

@@ -5,7 +5,7 @@
 
 where softmax(x, y) = (x^s + y^s)^(1/s) with sharpness s: s → ∞ is the hard roofline of Williams,
 Waterman and Patterson (2009); finite s is what kernels do near the ridge. g(m) is the price of
-leaving the single-token kernels: g(1) = 1, g(m) = 1 + jump + slope · x / (1 + x / 16), x = m − 1.
+leaving the single-token kernels: g(1) = 1, g(m) = 1 + jump + slope · further tokens.
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ FloatArray = NDArray[np.float64]
 INDEX: dict[str, int] = {name: position for position, name in enumerate(PARAMETERS)}
 N_PARAMETERS = len(PARAMETERS)
 
-#: tokens over which the slope of small passes levels off (width of the last vector kernel of
-#: llama.cpp is 8, tiles of tensor cores are 16)
-SLOPE_TOKENS = 16.0
 #: smallest time in a power, so that an absent term has a logarithm
 _TINY_S = 1e-12
 
@@ -59,6 +56,7 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     device = terms.weights_s + terms.experts_s * coverage
     small, d_jump, d_slope = _small_pass_factor(
         terms.batch * terms.tokens,
+        terms.further_tokens,
         value[INDEX["many_token_jump"]],
         value[INDEX["many_token_slope"]],
     )
@@ -94,12 +92,11 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
 
 
 def _small_pass_factor(
-    tokens: FloatArray, jump: FloatArray, slope: FloatArray
+    tokens: FloatArray, further: FloatArray, jump: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return g(m) and its derivatives by ln jump and ln slope."""
-    further = np.maximum(tokens - 1.0, 0.0)
-    by_jump = jump * np.minimum(further, 1.0)
-    by_slope = slope * further / (1.0 + further / SLOPE_TOKENS)
+    by_jump = jump * np.minimum(np.maximum(tokens - 1.0, 0.0), 1.0)
+    by_slope = slope * further
     return 1.0 + by_jump + by_slope, by_jump, by_slope
 
 

@@ -25,6 +25,13 @@ LOGIT_BYTES = 12.0
 #: two all-reduces a layer (attention and feed-forward outputs), Megatron-LM's split
 COLLECTIVES_PER_LAYER = 2.0
 _ACTIVATION_BYTES = 2.0
+#: tokens over which the price of small passes levels off: tiles of matrix units are 16 wide
+SLOPE_TOKENS = 16.0
+#: widest pass that llama.cpp (b11434) gives to its vector kernels on GPUs, ``MMVQ_MAX_BATCH_SIZE``
+VECTOR_KERNEL_TOKENS = 8.0
+#: what a wider pass costs in further tokens of the vector kernels: 9 tokens take as long as 4 to 5
+#: (thc1006, Qwen3.8-27B Q4_K_M on RTX 3090: step ratio 2.97 at K = 7 and 2.38 at K = 8)
+MATRIX_KERNEL_TOKENS = 3.5
 #: a state is read and written once a pass, and written again for each further token so that a
 #: rejected draft can be undone
 _STATE_BYTES = 4.0
@@ -48,6 +55,8 @@ class PassTerms(NamedTuple):
     collective_s: FloatArray
     logits_s: FloatArray
     n_layers: FloatArray
+    #: tokens beyond the first, as the price of leaving the single-token kernels counts them
+    further_tokens: FloatArray
     batch: FloatArray
     tokens: FloatArray
 
@@ -62,6 +71,8 @@ class PassSetup:
     ceilings: Ceilings
     parallel: Parallel
     cpu_expert_share: float = 0.0
+    #: quantised matrices go through kernels for single vectors up to ``VECTOR_KERNEL_TOKENS``
+    has_vector_kernels: bool = False
 
 
 def stack_terms(*terms: PassTerms) -> PassTerms:
@@ -122,6 +133,7 @@ def pass_terms(
         collective_s=_collectives(setup, own_tokens),
         logits_s=own_tokens * parts.vocab_size * LOGIT_BYTES / split / bandwidth,
         n_layers=parts.n_layers * ones,
+        further_tokens=_further_tokens(own_tokens, setup.has_vector_kernels),
         batch=own * ones,
         tokens=tokens * ones,
     )
@@ -154,6 +166,14 @@ def expert_coverage(
 def expert_coverage_limit(experts: float, experts_per_token: float, tokens: float) -> float:
     """Return the largest share of experts that ``tokens`` can touch: min(1, tokens · k / E)."""
     return min(1.0, tokens * experts_per_token / experts)
+
+
+def _further_tokens(tokens: FloatArray, has_vector_kernels: bool) -> FloatArray:
+    """Return tokens beyond the first, levelling off; with a switch where the kernels have one."""
+    further = np.maximum(tokens - 1.0, 0.0)
+    if not has_vector_kernels:
+        return further / (1.0 + further / SLOPE_TOKENS)
+    return np.where(tokens <= VECTOR_KERNEL_TOKENS, further, MATRIX_KERNEL_TOKENS)
 
 
 def _attention(

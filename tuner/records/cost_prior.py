@@ -54,12 +54,13 @@ class CostPrior:
     spread: tuple[float, ...]
     #: shifts by level: "engine:vllm", "device:apple", "weights:gguf", "kind:serial" …
     levels: dict[str, CostLevel] = field(default_factory=dict)
-    #: standard deviation of ln(time) that the equations leave (stairs, tiles) …
+    #: standard deviation of ln(time) by stairs of tokens, and over how many e-folds they change
     discrepancy: float = 0.06
-    #: … and over how many e-folds of tokens it changes
-    discrepancy_scale: float = 0.5
-    #: the same departure shared by all plain runs of a setup (what the equations miss of it)
-    plain_discrepancy: float = 0.15
+    discrepancy_scale: float = 0.7
+    #: standard deviation of a factor on all times of a setup that the equations miss
+    plain_discrepancy: float = 0.12
+    #: standard deviation of a factor on the speculative steps of one method in one setup
+    method_offset: float = 0.10
     #: standard deviation of ln of one measured number (noise of a run)
     measurement_noise: float = 0.02
     #: multiplies every standard deviation so that 80 % intervals cover
