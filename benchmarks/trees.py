@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from tuner.records.config import TreeSetting
 from tuner.trees.dynamic import SERVED_DEPTH_DISCOUNT, setting_length
-from tuner.trees.expected import rank_table
+from tuner.trees.expected import expected_tokens, rank_table
 from tuner.trees.greedy import grow
 from tuner.trees.optimal import optimal_trees
 from tuner.trees.ranks import rank_acceptance
+from tuner.trees.static import EAGLE_1, named_tree
 
 FloatArray = NDArray[np.float64]
 
@@ -47,6 +48,7 @@ OPTIMA_WITH_GAPS = {64: 3.85713, 128: 4.19776}
 #: budget and levels, both with the root, of the timed search
 TIMED_BUDGET, TIMED_LEVELS = 1024, 10
 DISCOUNTS = (1.0, 0.7, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1)
+STATIC_SOURCES = ("EAGLE paper", "EAGLE-2 paper")
 CHAINS = ("3/1/4", "5/1/6", "7/1/8")
 TREES = (("5/3/6", "5/1/6"), ("7/4/8", "7/1/8"))
 
@@ -208,6 +210,32 @@ def unseen_trees(path: Path) -> dict[str, object]:
     return {"trees": errors, "median_error": float(np.median(np.abs(list(errors.values()))))}
 
 
+def static_trees(path: Path) -> dict[str, object]:
+    """Predict EAGLE-1's τ with its 25-node tree from its conditional rates, MT-bench."""
+    rates: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    lengths: dict[tuple[str, str], float] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["source"] not in STATIC_SOURCES or row["task"] != "mt-bench":
+                continue
+            key = (row["target_model"], row["temperature"])
+            if row["metric"].startswith("conditional_pos"):
+                rates[key][row["metric"]] = float(row["value"])
+            elif row["metric"] == "tau" and row["method"] == "eagle" and "static" in row["tree"]:
+                lengths[key] = float(row["value"])
+    tree = named_tree(EAGLE_1)
+    errors = {
+        f"{key[0]} T={key[1]}": expected_tokens(
+            tree, rank_acceptance([chain[name] for name in sorted(chain)], 4)
+        )
+        / lengths[key]
+        - 1.0
+        for key, chain in rates.items()
+        if key in lengths and len(chain) == tree.depth
+    }
+    return {"trees": errors, "median_error": float(np.median(np.abs(list(errors.values()))))}
+
+
 def mean_rate(positions: int, length: float) -> float:
     """Return the conditional rate that gives τ at K = ``positions``."""
     low, high = 0.0, 1.0
@@ -281,6 +309,7 @@ def main() -> None:
         "exactness": exactness(vector),
         "speed": speed(vector, options.rounds),
         "served_trees": served_trees(read_served(options.acceptance)),
+        "static_trees": static_trees(options.measurements),
         "unseen_trees": unseen_trees(options.measurements),
     }
     if options.json:
