@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False  # the one of typing would have to be loaded
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 INTERRUPTED = 130
 
@@ -24,11 +27,17 @@ def run(argv: Sequence[str]) -> int:
 def main() -> NoReturn:
     """Run the command line of this process and leave with its exit code."""
     try:
+        from tuner.cli.interrupts import watch_interrupts
+
+        watch_interrupts()
         _prepare_streams()
-        code = run(sys.argv[1:])
-        code = _flush(code)
+        code = _flush(run(sys.argv[1:]))
     except KeyboardInterrupt:
         code = INTERRUPTED
+    if code == INTERRUPTED:
+        # CPython remembers an interrupt inside exec() (a dataclass being made, say) even when it
+        # was handled, and would end this process by signal instead of with our code.
+        os._exit(code)
     sys.exit(code)
 
 
@@ -40,14 +49,7 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             is_utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
-            stream.reconfigure(errors="backslashreplace" if is_utf8 else _ascii_fallback())
-
-
-def _ascii_fallback() -> str:
-    """Return the handler that writes "a" for α and "x" for ×; loaded only where it is needed."""
-    from tuner.report.symbols import register
-
-    return register()
+            stream.reconfigure(errors="backslashreplace" if is_utf8 else "replace")
 
 
 def _flush(code: int) -> int:

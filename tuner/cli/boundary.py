@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from tuner.cli.interrupts import settle, was_interrupted
 from tuner.errors import ExitCode, ProfileError, TunerError, Where
 
 SCHEMA_VERSION = 1
@@ -14,9 +15,13 @@ SCHEMA_VERSION = 1
 
 def guarded(argv: list[str]) -> int:
     """Run the command line and return its exit code, whatever happens inside."""
-    from tuner.cli.shell import run_shell
 
-    return contain(lambda: run_shell(argv), argv)
+    def load_and_run() -> int:
+        from tuner.cli.shell import run_shell
+
+        return run_shell(argv)
+
+    return contain(load_and_run, argv)
 
 
 def contain(action: Callable[[], int], argv: list[str]) -> int:
@@ -29,7 +34,7 @@ def contain(action: Callable[[], int], argv: list[str]) -> int:
         # The reader has what it wanted ("… | head"); the last flush is silenced by the caller.
         return int(ExitCode.OK)
     except KeyboardInterrupt:
-        return _say(argv, int(ExitCode.INTERRUPTED), ["interrupted"], "interrupted", None)
+        return _interrupted(argv)
     except OSError as error:
         message = f"{error.filename or 'input or output'}: {error.strerror or error}."
         return _say(argv, int(ExitCode.USAGE), [message], message, None)
@@ -37,7 +42,7 @@ def contain(action: Callable[[], int], argv: list[str]) -> int:
         message = "not enough memory for this request; ask for fewer points or a smaller file."
         return _say(argv, int(ExitCode.USAGE), [message], message, None)
     except Exception as error:
-        return _bug(error, argv)
+        return _interrupted(argv) if was_interrupted() else _bug(error, argv)
 
 
 def report(error: TunerError, argv: list[str]) -> int:
@@ -60,6 +65,11 @@ def usage_error(message: str, hint: str, argv: list[str]) -> int:
 def is_asked(argv: list[str], flag: str) -> bool:
     """Whether a flag stands on the command line, before any ``--``."""
     return flag in (argv[: argv.index("--")] if "--" in argv else argv)
+
+
+def _interrupted(argv: list[str]) -> int:
+    settle()
+    return _say(argv, int(ExitCode.INTERRUPTED), ["interrupted"], "interrupted", None)
 
 
 def _bug(error: BaseException, argv: list[str]) -> int:

@@ -31,7 +31,13 @@ class Output:
         """Return a console on stdout; plain text in a pipe, with NO_COLOR or --no-color."""
         from rich.console import Console
 
-        return Console(
+        class PipeConsole(Console):
+            """Lets a reader that went away reach the error boundary; rich would exit with 1."""
+
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError
+
+        return PipeConsole(
             file=sys.stdout,
             width=screen_width(),
             no_color=self.no_color or None,
