@@ -86,6 +86,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     ways = ("source", "target") if options.leave_out == "both" else (options.leave_out,)
     for way in ways:
         folds = Folds(by=way)
+        folds.prepare([*(c.row for c in subjects.cells), *(s.row for s in subjects.paired)])
         report[f"leave out {way}"] = _figures(subjects, folds, options.mode)
     report["step times"] = {
         "verify cost measured on B300": measured_curve(cost_prior_without(CURVE_SOURCE)),

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 
 from benchmarks.accuracy_subjects import target_of
 from scripts.evidence import MeasuredRow, read_measurements
+from scripts.fit_costs import fit as fit_costs
+from scripts.fit_costs import fit_with_state
+from scripts.fit_priors import fit as fit_priors
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.records.cost_prior import CostPrior
 
 #: groups with fewer rows than this share a fold with others
-SMALL = 12
+SMALL = 30
 #: how many folds the small groups are spread over
 SMALL_FOLDS = 8
+#: refits that run side by side
+WORKERS = 2
 
 
 @dataclass(slots=True)
@@ -24,12 +30,11 @@ class Folds:
 
     Sources (or targets) that the shipped priors were not fitted on need no refit. Large ones are
     left out one at a time, small ones in a few groups together, which leaves out a little more than
-    needed.
+    needed. Another file's rows are answered by priors fitted on the shipped file.
     """
 
     by: str
     names: dict[str, int] = field(default_factory=dict)
-    refits: int = 0
     _knowledge: dict[int, Knowledge] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -44,16 +49,28 @@ class Folds:
                 self.names[name] = small % SMALL_FOLDS
                 small += 1
 
+    @property
+    def refits(self) -> int:
+        """How many times the priors were fitted."""
+        return len(self._knowledge)
+
+    def prepare(self, rows: Iterable[MeasuredRow]) -> None:
+        """Refit everything that the rows need, side by side."""
+        if self.by == "nothing":
+            return
+        wanted = {self.names.get(_group(row, self.by)) for row in rows}
+        folds = sorted(fold for fold in wanted if fold is not None)
+        groups = [
+            tuple(sorted(name for name, at in self.names.items() if at == fold)) for fold in folds
+        ]
+        with ProcessPoolExecutor(WORKERS) as pool:
+            found = pool.map(_refit, [self.by] * len(groups), groups)
+            self._knowledge = dict(zip(folds, found, strict=True))
+
     def knowledge_of(self, row: MeasuredRow) -> Knowledge:
         """Return the priors for a row."""
         fold = self.names.get(_group(row, self.by)) if self.by != "nothing" else None
-        if fold is None:
-            return shipped_knowledge()
-        if fold not in self._knowledge:
-            left_out = frozenset(name for name, at in self.names.items() if at == fold)
-            self._knowledge[fold] = _refit(self.by, left_out)
-            self.refits += 1
-        return self._knowledge[fold]
+        return shipped_knowledge() if fold is None else self._knowledge[fold]
 
 
 def _group(row: MeasuredRow, by: str) -> str:
@@ -65,24 +82,24 @@ def _training_rows() -> tuple[MeasuredRow, ...]:
     return tuple(read_measurements())
 
 
-def _refit(by: str, left_out: frozenset[str]) -> Knowledge:
-    from scripts.fit_costs import fit as fit_costs
-    from scripts.fit_priors import fit as fit_priors
+@cache
+def _start() -> object:
+    """The cost fit on everything, from which a fit on fewer rows needs only a few steps."""
+    return fit_with_state(_training_rows())[1]
 
-    rows: Sequence[MeasuredRow] = [
-        row for row in _training_rows() if _group(row, by) not in left_out
-    ]
+
+def _refit(by: str, names: tuple[str, ...]) -> Knowledge:
+    left_out = frozenset(names)
+    rows = [row for row in _training_rows() if _group(row, by) not in left_out]
     sources = left_out if by == "source" else frozenset()
     targets = left_out if by == "target" else frozenset()
     return Knowledge(
         acceptance=fit_priors(rows, exclude_sources=sources, exclude_targets=targets),
-        cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets),
+        cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets, start=_start()),
     )
 
 
 @cache
 def cost_prior_without(source: str) -> CostPrior:
     """Return the step-time prior refitted without one of the other data files."""
-    from scripts.fit_costs import fit as fit_costs
-
-    return fit_costs(_training_rows(), exclude_sources=frozenset({source}))
+    return fit_costs(_training_rows(), exclude_sources=frozenset({source}), start=_start())

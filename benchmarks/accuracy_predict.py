@@ -48,16 +48,8 @@ def answer(
     )
     acceptance = arm_acceptance(situation, knowledge, question.arm)
     model = cost_model(situation, knowledge, [(question.arm, acceptance)])
-    batch = np.asarray(batches if batches is not None else [question.batch], dtype=np.float64)
-    index = np.arange(len(question.arm.lengths))
-    got = evaluate(
-        situation,
-        model,
-        question.arm,
-        acceptance,
-        batch=batch[:, None],
-        index=index[None, :],
-    )
+    asked = tuple(float(b) for b in batches) if batches is not None else (question.batch,)
+    got = evaluate(situation, model, question.arm, acceptance, asked)
     return Answer(
         speedup=got.speedup,
         log_sd=got.speedup_log_sd,

@@ -37,6 +37,8 @@ def collect(rows: Sequence[MeasuredRow]) -> Subjects:
             reason = "no plain run in the same setup"
         if reason is None and speed.speedup is not None and speed.speedup <= 0.0:
             reason = "ratio is not positive"
+        if reason is None and speed.row.tree is not None and speed.row.tree[0] < 1:
+            reason = "a plain run in the form of a setting with no draft steps"
         if reason is None and not speed.row.k and speed.row.tree is None:
             reason = "number of draft tokens not stated"
         if reason is None and _is_unsized_tree(speed.row):

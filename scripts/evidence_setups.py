@@ -147,6 +147,41 @@ def _is_drafted_share(row: MeasuredRow) -> bool:
     )
 
 
+class AcceptanceRuns:
+    """Rows about acceptance, found for a timed row by how closely the run agrees.
+
+    Sources often state τ once for several timed rows: a context limit, a data type or a batch that
+    the acceptance row leaves blank does not separate them. Two different stated values do.
+    """
+
+    _COLUMNS = ("context_len", "dtype", "n_gpus", "gpu", "batch", "rate", "temperature", "task")
+
+    def __init__(self, rows: Iterable[MeasuredRow]) -> None:
+        self._runs: dict[tuple[str, ...], list[MeasuredRow]] = defaultdict(list)
+        for row in rows:
+            if row.sweep and re.match(r"tau$|alpha$|survival_pos", row.metric):
+                self._runs[self._key(row)].append(row)
+
+    @staticmethod
+    def _key(row: MeasuredRow) -> tuple[str, ...]:
+        columns = (
+            "source sweep target_model draft_model method draft_len_k num_steps topk "
+            "num_draft_tokens"
+        )
+        return tuple(row.raw[column] for column in columns.split())
+
+    def beside(self, row: MeasuredRow) -> float | None:
+        """Return τ of the run that a timed row belongs to; None when no row speaks of it."""
+        pool = self._runs.get(self._key(row), [])
+        for column in self._COLUMNS:
+            own = row.raw[column]
+            same = [other for other in pool if other.raw[column] == own]
+            blank = [other for other in pool if not other.raw[column]]
+            whole = column == "task" and own and not re.search(r"overall|mean|all ", own)
+            pool = same or ([] if whole else blank)
+        return acceptance_length_of(pool, row.k)
+
+
 class PlainRuns:
     """Plain decoding runs, found for a speculative row by how closely the setup agrees."""
 
@@ -197,6 +232,7 @@ def speed_rows(rows: Sequence[MeasuredRow], *, static_only: bool = True) -> list
     if static_only:
         used = [row for row in used if row.is_static]
     plain = PlainRuns(row for row in rows if not row.use)
+    accepted = AcceptanceRuns(used)
     found = []
     for group in _group(used, config_key).values():
         timed = [row for row in group if row.metric in SPEED_METRICS]
@@ -215,7 +251,7 @@ def speed_rows(rows: Sequence[MeasuredRow], *, static_only: bool = True) -> list
             SpeedRow(
                 row=first,
                 speedup=_mean(ratios) or _mean(stated),
-                acceptance_length=acceptance_length_of(group, first.k),
+                acceptance_length=acceptance_length_of(group, first.k) or accepted.beside(first),
                 output_tok_s=_mean([row.value for row in timed if row.metric == "output_tok_s"]),
                 tpot_s=_milli(_mean([row.value for row in timed if row.metric == "tpot_ms"])),
                 plain_output_tok_s=_plain_of(plain, timed, "output_tok_s"),
@@ -253,18 +289,24 @@ def cells(rows: Sequence[MeasuredRow]) -> list[Cell]:
         and not row.metric.startswith("baseline_")
     ]
     ratio: dict[SetupKey, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    accepted = AcceptanceRuns(used)
     for fast in speed_rows(rows):
         if fast.speedup is not None and fast.row.k:
             ratio[setup_key(fast.row)][fast.row.k].append(fast.speedup)
     found: list[Cell] = []
     for key, group in _group(used, setup_key).items():
-        cell = _cell(key, group, ratio.get(key, {}))
+        cell = _cell(key, group, ratio.get(key, {}), accepted)
         if cell is not None:
             found.append(cell)
     return found
 
 
-def _cell(key: SetupKey, group: list[MeasuredRow], ratio: dict[int, list[float]]) -> Cell | None:
+def _cell(
+    key: SetupKey,
+    group: list[MeasuredRow],
+    ratio: dict[int, list[float]],
+    accepted: AcceptanceRuns,
+) -> Cell | None:
     for metric, sign in CHOICE_METRICS.items():
         values: dict[int, list[float]] = defaultdict(list)
         for row in group:
@@ -275,7 +317,8 @@ def _cell(key: SetupKey, group: list[MeasuredRow], ratio: dict[int, list[float]]
         speed = {k: sum(v) / len(v) for k, v in sorted(values.items())}
         lengths = {}
         for k in values:
-            length = acceptance_length_of([row for row in group if row.k == k], k)
+            own = [row for row in group if row.k == k]
+            length = acceptance_length_of(own, k) or accepted.beside(own[0])
             if length is not None:
                 lengths[k] = length
         return Cell(
