@@ -44,15 +44,18 @@ def build() -> dict[str, str]:
     drafters = catalog_drafters.build(
         read("drafters.csv") + read("drafters_more.csv"), read("drafter_engines.csv")
     )
+    families = read("draft_families.csv")
     return {
         "models.json": table(catalog_models.COLUMNS, models),
         "accelerators.json": table(
             catalog_gpus.COLUMNS, gpus,
             aliases=[[r["alias"], r["name"], r["note"] or None] for r in read("gpu_aliases.csv")],
+            plain=catalog_gpus.plain_names(gpus, read("gpu_aliases.csv")),
         ),
         "drafters.json": table(
             catalog_drafters.COLUMNS, drafters,
-            families=catalog_drafters.families(read("draft_families.csv")),
+            families=catalog_drafters.families(families),
+            small_models=catalog_drafters.small_models(families, [str(r["id"]) for r in models]),
         ),
     }  # fmt: skip
 

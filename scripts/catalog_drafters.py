@@ -44,12 +44,22 @@ def build(rows: list[dict[str, str]], engines: list[dict[str, str]]) -> list[Row
 
 
 def families(rows: list[dict[str, str]]) -> list[list[object]]:
-    """Return which small models share a tokenizer with which targets."""
+    """Return what each family of models with one tokenizer rests on."""
     return [
-        [row["targets"], row["drafts"].split(";"), row["engines"].split(";"), row["grade"],
-         row["source_ref"], row["notes"] or None]
+        [row["engines"].split(";"), row["grade"], row["source_ref"], row["notes"] or None]
         for row in rows
-    ]  # fmt: skip
+    ]
+
+
+def small_models(rows: list[dict[str, str]], ids: list[str]) -> dict[str, list[list[object]]]:
+    """Return for each target the models that could draft for it, with the place of the family."""
+    found: dict[str, list[list[object]]] = {}
+    for place, row in enumerate(rows):
+        for target in ids:
+            if re.search(row["targets"], target):
+                drafts = [draft for draft in row["drafts"].split(";") if draft != target]
+                found.setdefault(target, []).extend([draft, place] for draft in drafts)
+    return found
 
 
 def drafter_row(row: dict[str, str]) -> Row:

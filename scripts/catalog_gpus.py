@@ -6,6 +6,8 @@ import re
 
 from catalog_text import in_our_words
 
+from tuner.catalog.accelerators import plain_name
+
 Row = dict[str, object]
 
 COLUMNS = [
@@ -54,6 +56,15 @@ def _filled(own: dict[str, str], extra: dict[str, str]) -> dict[str, str]:
     filled["grade"] = _grade(own) if was_known else extra["grade"]
     filled["peak_grade"] = own.get("peak_grade") or extra["peak_grade"] or extra["grade"]
     return filled
+
+
+def plain_names(rows: list[Row], aliases: list[dict[str, str]]) -> dict[str, list[object]]:
+    """Return the device and the note on its alias by plain spelling; true names come first."""
+    found: dict[str, list[object]] = {plain_name(str(r["name"])): [r["name"], None] for r in rows}
+    for alias in aliases:
+        entry = [alias["name"], alias["note"] or None]
+        found.setdefault(plain_name(alias["alias"]), entry)
+    return found
 
 
 def gpu_row(row: dict[str, str]) -> Row:

@@ -6,10 +6,12 @@ import re
 
 from catalog_text import in_our_words
 
+from tuner.catalog.names import base_key
+
 Row = dict[str, object]
 
 COLUMNS = [
-    "id", "total_params", "active_params", "n_layers", "hidden_size", "intermediate_size",
+    "id", "base", "total_params", "active_params", "n_layers", "hidden_size", "intermediate_size",
     "n_heads", "n_kv_heads", "head_dim", "vocab_size", "attention", "n_experts",
     "experts_per_token", "n_shared_experts", "moe_intermediate_size", "n_dense_layers",
     "mtp_layers", "native_dtype", "kv_lora_rank", "qk_rope_head_dim", "v_head_dim",
@@ -72,6 +74,7 @@ def model_row(row: dict[str, str]) -> Row:
     experts = int(number["n_experts"] or 0)
     return {
         "id": row["model_id"],
+        "base": base_key(row["model_id"]),
         "total_params": round(total * 1e9),
         "active_params": round((active if active is not None else total) * 1e9),
         "n_layers": int(layers),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,9 +16,10 @@ from tuner.units import gigabytes, terabytes_per_s, teraflops
 
 _TABLE = "accelerators"
 
-#: words that say nothing about which device it is
-_NOISE = re.compile(r"nvidia|geforce|radeon|apple|google|intel|\bamd\b|\bgpu\b|tesla|[\s_\-/()]")
-_MEMORY = re.compile(r"[\s_\-](\d+)\s?gi?b?\b(\s?(hbm|gddr)\w*)?", re.IGNORECASE)
+#: words and characters that say nothing about which device it is
+_NOISE = ("nvidia", "geforce", "radeon", "apple", "google", "intel", "amd ", "tesla", " gpu",
+          " ", "_", "-", "/", "(", ")")  # fmt: skip
+_MEMORY = r"[\s_\-](\d+)\s?gi?b?\b(\s?(hbm|gddr)\w*)?"
 _PEAKS = {"bfloat16": "bf16_tflops", "fp8": "fp8_tflops", "int8": "int8_tops", "fp4": "fp4_tflops"}
 
 
@@ -39,12 +41,11 @@ def find_accelerator(name: str) -> Accelerator:
     MissingDataError
         The device is not known; the message names the nearest ones and the numbers to state.
     """
-    index = _index()
-    plain = _plain(name)
-    if plain in index:
-        return _device(index[plain])
-    sized = _MEMORY.search(name)
-    entry = index.get(_plain(_MEMORY.sub("", name))) if sized else None
+    index = read_document(_TABLE)["plain"]
+    if entry := index.get(plain_name(name)):
+        return _device(entry)
+    sized = re.search(_MEMORY, name, re.IGNORECASE)
+    entry = index.get(plain_name(name.replace(sized.group(), " "))) if sized else None
     if sized and entry:
         device = _device(entry)
         memory_bytes = gigabytes(float(sized.group(1)))
@@ -60,26 +61,20 @@ def find_accelerator(name: str) -> Accelerator:
     )
 
 
-def _plain(name: str) -> str:
-    return _NOISE.sub("", name.casefold())
-
-
-@cache
-def _index() -> dict[str, tuple[str, str | None]]:
-    index: dict[str, tuple[str, str | None]] = {
-        _plain(key): (key, None) for key in read_rows(_TABLE)
-    }
-    for alias, key, note in _aliases():
-        index.setdefault(_plain(alias), (key, note))
-    return index
+def plain_name(name: str) -> str:
+    """Return a name without what spellings differ in; the keys of the generated index."""
+    text = name.casefold()
+    for noise in _NOISE:
+        text = text.replace(noise, "")
+    return text
 
 
 def _aliases() -> list[tuple[str, str, str | None]]:
     return [(alias, key, note) for alias, key, note in read_document(_TABLE)["aliases"]]
 
 
-def _device(entry: tuple[str, str | None]) -> Accelerator:
-    key, note = entry
+def _device(entry: Sequence[str | None]) -> Accelerator:
+    key, note = str(entry[0]), entry[1]
     device = _accelerator(read_rows(_TABLE)[key])
     if note is None or device.source is None:
         return device

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
 from tuner.catalog.models import find_model, resolve_model
 from tuner.catalog.names import base_key
-from tuner.catalog.tables import CATALOG_DATE, read_document, row_source
+from tuner.catalog.tables import CATALOG_DATE, read_document, read_rows, row_source
 from tuner.errors import MissingDataError
 from tuner.records.methods import Method
 from tuner.records.model import Drafter, ModelShape
@@ -41,34 +40,18 @@ def drafters_for(target_id: str) -> tuple[Drafter, ...]:
 
 def published_drafters(target_id: str) -> tuple[dict[str, Any], ...]:
     """Return the rows of the drafters table for a target, offered or not."""
-    wanted = _base(target_id)
-    by_base = _rows_by_base()
-    return by_base.get(wanted, ())
-
-
-def drafter_targets() -> tuple[str, ...]:
-    """Return every target that has a published drafter."""
-    return tuple(dict.fromkeys(row["target"] for row in _rows()))
-
-
-@cache
-def _rows() -> tuple[dict[str, Any], ...]:
     document = read_document(_TABLE)
-    return tuple(dict(zip(document["columns"], row, strict=True)) for row in document["rows"])
-
-
-@cache
-def _rows_by_base() -> dict[str, tuple[dict[str, Any], ...]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in _rows():
-        found.setdefault(row["base"], []).append(row)
-    return {base: tuple(rows) for base, rows in found.items()}
+    columns, wanted = document["columns"], _base(target_id)
+    return tuple(
+        dict(zip(columns, row, strict=True)) for row in document["rows"] if row[0] == wanted
+    )
 
 
 @cache
 def _base(target_id: str) -> str:
+    """Return one key for a model and its quantised copies, whoever published them."""
     key, _ = resolve_model(target_id)
-    return base_key(key or target_id)
+    return str(read_rows("models")[key]["base"]) if key else base_key(target_id)
 
 
 def _known_shape(target_id: str) -> ModelShape | None:
@@ -130,27 +113,26 @@ def _built_in(shape: ModelShape) -> Drafter:
 def _small_models(shape: ModelShape) -> list[Drafter]:
     """Return smaller models of the family, none above ``LARGEST_DRAFT_SHARE``."""
     key, _ = resolve_model(shape.model_id)
+    document = read_document(_TABLE)
     found = []
-    for targets, drafts, engines, grade, reference, note in read_document(_TABLE)["families"]:
-        if not re.search(targets, key or shape.model_id):
+    for draft_id, family in document["small_models"].get(key, ()):
+        draft = find_model(draft_id)
+        if draft.active_params > shape.active_params * LARGEST_DRAFT_SHARE:
             continue
-        for draft_id in drafts:
-            draft = find_model(draft_id)
-            if draft.active_params > shape.active_params * LARGEST_DRAFT_SHARE:
-                continue
-            found.append(
-                Drafter(
-                    path_or_id=draft_id,
-                    method=Method.DRAFT_MODEL,
-                    target_id=shape.model_id,
-                    params=draft.total_params,
-                    n_layers=draft.n_layers,
-                    vocab_size=draft.vocab_size,
-                    shape=draft,
-                    engines=tuple(engines),
-                    source=Source(
-                        reference=reference, grade=Grade(grade), date=CATALOG_DATE, note=note
-                    ),
-                )
+        engines, grade, reference, note = document["families"][family]
+        found.append(
+            Drafter(
+                path_or_id=draft_id,
+                method=Method.DRAFT_MODEL,
+                target_id=shape.model_id,
+                params=draft.total_params,
+                n_layers=draft.n_layers,
+                vocab_size=draft.vocab_size,
+                shape=draft,
+                engines=tuple(engines),
+                source=Source(
+                    reference=reference, grade=Grade(grade), date=CATALOG_DATE, note=note
+                ),
             )
+        )
     return found

@@ -61,7 +61,7 @@ def resolve_model(name: str) -> tuple[str | None, str | None]:
 
 @cache
 def _ids_by_base() -> dict[str, str]:
-    return {base_key(key): key for key in read_rows(_TABLE)}
+    return {row["base"]: key for key, row in read_rows(_TABLE).items()}
 
 
 def _unknown(name: str, rows: dict[str, Any]) -> str:

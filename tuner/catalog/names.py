@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 #: endings of checkpoints that hold the same model in another number format, and that format
-_VARIANTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), dtype)
-    for pattern, dtype in (
-        (r"[-_.](fp8[-_](dynamic|block|kv|static[\w-]*)|fp8)$", "fp8"),
-        (r"[-_.](nvfp4|fp4)$", "nvfp4"),
-        (r"[-_.]mxfp4$", "mxfp4"),
-        (r"[-_.]awq([-_.]?(int4|4bit))?$", "awq"),
-        (r"[-_.]gptq([-_.]?(int4|int8|4bit|8bit))?$", "gptq"),
-        (r"[-_.](quantized\.)?w4a16$", "gptq"),
-        (r"[-_.](quantized\.)?w8a8$", "int8"),
-        (r"[-_.]int8$", "int8"),
-        (r"[-_.]int4$", "awq"),
-        (r"[-_.](bf16|bfloat16)$", "bfloat16"),
-    )
+_VARIANTS = (
+    (r"[-_.](fp8[-_](dynamic|block|kv|static[\w-]*)|fp8)$", "fp8"),
+    (r"[-_.](nvfp4|fp4)$", "nvfp4"),
+    (r"[-_.]mxfp4$", "mxfp4"),
+    (r"[-_.]awq([-_.]?(int4|4bit))?$", "awq"),
+    (r"[-_.]gptq([-_.]?(int4|int8|4bit|8bit))?$", "gptq"),
+    (r"[-_.](quantized\.)?w4a16$", "gptq"),
+    (r"[-_.](quantized\.)?w8a8$", "int8"),
+    (r"[-_.]int8$", "int8"),
+    (r"[-_.]int4$", "awq"),
+    (r"[-_.](bf16|bfloat16)$", "bfloat16"),
 )
 
 
@@ -30,8 +26,10 @@ def tail(name: str) -> str:
 
 def split_variant(name: str) -> tuple[str, str | None]:
     """Split ``org/Model-FP8`` into the base name and the number format that its ending states."""
+    import re  # patterns are compiled only for names that are not known as they stand
+
     for pattern, dtype in _VARIANTS:
-        base = pattern.sub("", name)
+        base = re.sub(pattern, "", name, flags=re.IGNORECASE)
         if base and base != name:
             return base, dtype
     return name, None
