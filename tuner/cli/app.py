@@ -49,7 +49,14 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             is_utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
-            stream.reconfigure(errors="backslashreplace" if is_utf8 else "replace")
+            stream.reconfigure(errors="backslashreplace" if is_utf8 else _ascii_fallback())
+
+
+def _ascii_fallback() -> str:
+    """Return the handler that writes "a" for α and "x" for ×; loaded only where it is needed."""
+    from tuner.report.symbols import register
+
+    return register()
 
 
 def _flush(code: int) -> int:
