@@ -181,6 +181,17 @@ def test_llamacpp_forms() -> None:
         "-hf",
         "org/x-GGUF:Q4_K_M",
     )
+    command = emit(EmitRequest(engine=Engine.LLAMACPP, target="org/model", dtype="gguf:Q4_K_M"))
+    assert command.argv[1:] == ("-m", "model-Q4_K_M.gguf")
+    assert [w.code for w in command.warnings] == ["needs-gguf"]
+    head = Drafter(path_or_id="org/head", method=Method.EAGLE3)
+    config = SpecConfig(method=Method.EAGLE3, drafter=head, num_speculative_tokens=3)
+    command = emit(EmitRequest(engine=Engine.LLAMACPP, target="/m/x.gguf", config=config))
+    assert flags_of(command.argv)["-md"] == "head.gguf"
+    assert [w.code for w in command.warnings] == ["needs-gguf"]
+    hosted = Drafter(path_or_id="org/d-GGUF", method=Method.DRAFT_MODEL, dtype="gguf:Q8_0")
+    config = SpecConfig(method=Method.DRAFT_MODEL, drafter=hosted, num_speculative_tokens=3)
+    assert flags_of(argv(target="/m/x.gguf", config=config))["-hfd"] == "org/d-GGUF:Q8_0"
     slots = flags_of(argv(target="/m/x.gguf", max_batch=4, max_context_tokens=8192))
     assert slots["-c"] == "32768"
     assert slots["-np"] == "4"

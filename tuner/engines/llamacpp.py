@@ -39,7 +39,7 @@ def server_argv(request: EmitRequest) -> tuple[list[str], tuple[Warning_, ...]]:
     argv += ["--split-mode", "row"] if request.parallel.tensor > 1 else []
     cache = kv_word(request)
     argv += option("-ctk", cache) + option("-ctv", cache)
-    return argv, _model_warnings(request)
+    return argv, _file_warnings(operand(request.target), _quant(request.dtype))
 
 
 def speculative(
@@ -48,6 +48,7 @@ def speculative(
     """Return the speculative arguments, the mapping behind them, files, and warnings."""
     method = request.config.method
     length = request.config.num_speculative_tokens
+    warnings: tuple[Warning_, ...] = ()
     config: dict[str, object] = {"--spec-type": TYPE_WORDS[method]}
     if method is Method.NGRAM:
         config["--spec-ngram-simple-size-n"] = request.ngram_max
@@ -55,16 +56,19 @@ def speculative(
     else:
         name = drafter_name(request)
         if name is not None:
-            config["-md" if is_file(name) else "-hfd"] = name
+            drafter = request.config.drafter
+            flag, value = _drafter_words(name, drafter.dtype if drafter else "")
+            config[flag] = value
+            warnings += _file_warnings(name, None)
         # The defaults of these have changed between builds, so they are always spelled out.
         config["--spec-draft-n-max"] = length
         config["--spec-draft-n-min"] = 0
         config["--spec-draft-p-min"] = 0.0
         config |= _verify_rule(request)
     argv = [word for key, value in config.items() for word in option(key, value)]
-    rows, _ = length_rows(request)
-    message = "llama.cpp keeps one K at every load; the schedule is left out"
-    warnings = (warning("schedule-ignored-by-engine", message),) if rows else ()
+    if length_rows(request)[0]:
+        message = "llama.cpp keeps one K at every load; the schedule is left out"
+        warnings += (warning("schedule-ignored-by-engine", message),)
     return argv, config, {}, warnings
 
 
@@ -78,23 +82,40 @@ def bench_argv(request: EmitRequest) -> list[str]:
     return ["curl", "-s", f"{ADDRESS}/completion", "-d", json.dumps(body)]
 
 
-def is_file(name: str) -> bool:
-    """Whether a model is a file rather than a repository (``user/model``, perhaps ``:quant``)."""
-    return (
-        name.endswith(".gguf") or name.startswith(("/", "./", "../", "~")) or name.count("/") != 1
-    )
-
-
 def _model_words(request: EmitRequest) -> list[str]:
-    target = operand(request.target)
-    if is_file(target):
-        return ["-m", target]
-    quant = _quant(request)
-    return ["-hf", target if ":" in target or quant is None else f"{target}:{quant}"]
+    target, quant = operand(request.target), _quant(request.dtype)
+    if _is_gguf_repository(target):
+        return ["-hf", target if ":" in target or quant is None else f"{target}:{quant}"]
+    return ["-m", _file_name(target, quant)]
 
 
-def _quant(request: EmitRequest) -> str | None:
-    dtype = request.dtype
+def _drafter_words(name: str, dtype: str) -> tuple[str, str]:
+    """Return the option for a drafter and its value."""
+    quant = dtype.removeprefix(GGUF) if dtype.startswith(GGUF) else None
+    if _is_gguf_repository(name):
+        return "-hfd", name if ":" in name or quant is None else f"{name}:{quant}"
+    return "-md", _file_name(name, quant)
+
+
+def _is_file(name: str) -> bool:
+    """Whether a model is named as a file, rather than as ``user/model``."""
+    return name.endswith(".gguf") or name.startswith(("/", "./", "../", "~")) or "/" not in name
+
+
+def _is_gguf_repository(name: str) -> bool:
+    """Whether a repository says that it holds GGUF files; ``-hf`` loads no other."""
+    return not _is_file(name) and "gguf" in name.lower()
+
+
+def _file_name(name: str, quant: str | None) -> str:
+    """Return the file itself, or the usual name of a model's GGUF file."""
+    if _is_file(name):
+        return name
+    base = name.rsplit("/", 1)[-1]
+    return operand(f"{base}-{quant}.gguf" if quant else f"{base}.gguf")
+
+
+def _quant(dtype: str | None) -> str | None:
     if dtype is None:
         return None
     if dtype.startswith(GGUF):
@@ -106,11 +127,13 @@ def _quant(request: EmitRequest) -> str | None:
     )
 
 
-def _model_warnings(request: EmitRequest) -> tuple[Warning_, ...]:
-    target = operand(request.target)
-    if is_file(target) or "gguf" in target.lower():
+def _file_warnings(name: str, quant: str | None) -> tuple[Warning_, ...]:
+    if _is_file(name) or _is_gguf_repository(name):
         return ()
-    message = f"{target} must be a repository of GGUF files; if it is not, give a file with -m"
+    message = (
+        f"{_file_name(name, quant)} stands for {name} as a GGUF file: put its path in, or convert "
+        f"the checkpoint with llama.cpp's convert_hf_to_gguf.py"
+    )
     return (warning("needs-gguf", message),)
 
 
