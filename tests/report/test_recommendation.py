@@ -12,6 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from tuner.records.config import TreeSetting
 from tuner.records.decision import EngineCommand, Recommendation, State
 from tuner.records.methods import Engine
 from tuner.report.recommendation import render_recommendations
@@ -106,6 +107,14 @@ def test_on_in_words(switched_on: Recommendation) -> None:
     assert "by load         batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off" in text
     assert "by temperature  T below 0.9 K 5 · from 0.9 K 3" in text
     assert "Next: EAGLE-3 at K 4, 2.9 % slower a token; the next method, a draft model" in text
+
+
+def test_a_tree_in_the_schedule_is_named_as_a_tree(switched_on: Recommendation) -> None:
+    rows = switched_on.schedule.by_batch
+    tree = replace(rows[0], tree=TreeSetting(num_steps=5, topk=4, draft_tokens=16))
+    schedule = replace(switched_on.schedule, by_batch=(tree, *rows[1:]))
+    text = "\n".join(lines_of([replace(switched_on, schedule=schedule)], 120))
+    assert "batch 1–16 tree 5/4/16 · 17–64 K 3" in text
 
 
 def test_off_in_words(switched_off: Recommendation) -> None:

@@ -13,6 +13,7 @@ from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import LOAD_GRID, ArmPoint
 from tuner.advise.situation import Situation
 from tuner.optimize.choice import segments
+from tuner.records.config import TreeSetting
 from tuner.records.decision import BatchRow, Schedule, TemperatureRow
 from tuner.records.methods import Method
 
@@ -43,6 +44,7 @@ def by_batch(point: ArmPoint) -> tuple[tuple[BatchRow, ...], int | None]:
             method=point.arm.method if setting else Method.NONE,
             num_speculative_tokens=lengths[setting - 1] if setting else 0,
             speedup=float(table[setting, first]),
+            tree=_tree(point.arm, setting - 1) if setting else None,
         )
         for first, last, setting in segments(table)
     ]
@@ -62,26 +64,31 @@ def by_temperature(
     if not points:
         return ()
     speeds: list[FloatArray] = [np.ones((1, len(TEMPERATURES)))]
-    settings: list[tuple[Arm | None, int]] = [(None, 0)]
+    settings: list[tuple[Arm | None, int]] = [(None, 0)]  # the place among the arm's lengths
     for point in points[:TEMPERATURE_ARMS]:
         tau = lengths_over_temperature(situation, knowledge, point.arm, TEMPERATURES)
         speeds.append(tau / point.own.step_ratio[:, None])
-        settings += [(point.arm, count) for count in point.arm.lengths]
+        settings += [(point.arm, place) for place in range(len(point.arm.lengths))]
     table = np.vstack(speeds)
     rows = []
     for first, last, setting in segments(table):
-        arm, count = settings[setting]
+        arm, place = settings[setting]
         end = TEMPERATURES[last + 1] if last + 1 < len(TEMPERATURES) else 2.0
         rows.append(
             TemperatureRow(
                 start=TEMPERATURES[first],
                 end_exclusive=end,
                 method=arm.method if arm else Method.NONE,
-                num_speculative_tokens=count,
+                num_speculative_tokens=arm.lengths[place] if arm else 0,
                 speedup=float(table[setting, first]),
+                tree=_tree(arm, place) if arm else None,
             )
         )
     return tuple(rows)
+
+
+def _tree(arm: Arm, place: int) -> TreeSetting | None:
+    return arm.trees[place] if arm.trees else None
 
 
 def build_schedule(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tuner.records.config import Prediction
+from tuner.records.config import Prediction, TreeSetting
 from tuner.records.interval import Interval
 from tuner.records.methods import Engine, Method
 from tuner.records.sources import Assumption, Warning_
@@ -54,6 +54,7 @@ class BatchRow:
     method: Method
     num_speculative_tokens: int
     speedup: float
+    tree: TreeSetting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,7 @@ class TemperatureRow:
     method: Method
     num_speculative_tokens: int
     speedup: float
+    tree: TreeSetting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,4 +150,5 @@ def _turning_line(item: Recommendation) -> str:
 
 
 def _row_range(row: BatchRow) -> str:
-    return f"{whole_range(row.start, row.end)} (K {row.num_speculative_tokens})"
+    setting = f"tree {row.tree}" if row.tree else f"K {row.num_speculative_tokens}"
+    return f"{whole_range(row.start, row.end)} ({setting})"

@@ -158,6 +158,7 @@ def schedule_dict(item: Schedule) -> Json:
                 "to": row.end,
                 "method": row.method.value,
                 "num_speculative_tokens": row.num_speculative_tokens,
+                "tree": str(row.tree) if row.tree else None,
                 "speedup": row.speedup,
             }
             for row in item.by_batch
@@ -168,6 +169,7 @@ def schedule_dict(item: Schedule) -> Json:
                 "to_exclusive": row.end_exclusive,
                 "method": row.method.value,
                 "num_speculative_tokens": row.num_speculative_tokens,
+                "tree": str(row.tree) if row.tree else None,
                 "speedup": row.speedup,
             }
             for row in item.by_temperature

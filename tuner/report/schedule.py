@@ -51,7 +51,7 @@ def temperature_text(rows: Sequence[TemperatureRow]) -> str:
 def _setting(row: BatchRow | TemperatureRow, several: bool) -> str:
     if row.method is Method.NONE:
         return "off"
-    count = f"K {row.num_speculative_tokens}"
+    count = f"tree {row.tree}" if row.tree else f"K {row.num_speculative_tokens}"
     return f"{column_name(row.method)} {count}" if several else count
 
 
