@@ -221,6 +221,7 @@ def _cost_observation(
             source=source,
         )
     steps = drafted(row)
+    tau, tau_log_sd = _row_length(row, steps, arms)
     return CostObservation(
         method=row.method,
         batch=batch,
@@ -230,27 +231,29 @@ def _cost_observation(
         context_tokens=context,
         step_s=step_s,
         tpot_s=tpot_s,
-        acceptance_length=_row_length(row, steps, arms),
+        acceptance_length=tau,
+        log_sd=tau_log_sd if step_s is None else 0.0,
         speedup=row.speedup,
+        drafter=next((arm.plan.drafter for arm, _ in arms if is_about(row, arm)), None),
         source=source,
     )
 
 
 def _row_length(
     row: ObservedRow, steps: int, arms: Sequence[tuple[Arm, ArmAcceptance]]
-) -> float | None:
-    """τ of a row: as measured, else as the (updated) belief about that arm has it at that K."""
+) -> tuple[float | None, float]:
+    """τ of a row with the spread of ln τ: measured, else the (updated) belief at that K."""
     if row.acceptance_length is not None:
-        return row.acceptance_length
+        return row.acceptance_length, 0.0
     if row.acceptance_per_position is not None:
-        return 1.0 + sum(row.acceptance_per_position)
+        return 1.0 + sum(row.acceptance_per_position), 0.0
     if row.counts is not None and row.counts.num_drafts:
-        return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
+        return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts, 0.0
     for arm, acceptance in arms:
         index = arm.index_of(steps)
         if is_about(row, arm) and index is not None:
-            return float(acceptance.acceptance_length[index])
-    return None
+            return float(acceptance.acceptance_length[index]), float(acceptance.log_sd[index])
+    return None, 0.0
 
 
 def mean_batch(situation: Situation) -> float:

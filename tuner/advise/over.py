@@ -1,4 +1,4 @@
-"""One profile over batch or temperature: what is best at each value."""
+"""One profile over batch, temperature or draft length: what is best at each value."""
 
 from __future__ import annotations
 
@@ -48,6 +48,9 @@ def sweep_profile(
 
 def _changed(profile: Profile, axis: SweepAxis, value: float) -> Profile:
     workload = profile.workload
+    if axis is SweepAxis.DRAFT_TOKENS:
+        limits = replace(profile.candidates, num_speculative_tokens=(round(value),))
+        return replace(profile, candidates=limits)
     if axis is SweepAxis.BATCH:
         changed = replace(workload, batch=((value, 1.0),), concurrency=None, request_rate=None)
     else:
