@@ -39,14 +39,17 @@ def table(columns: list[str], rows: list[Row], **extra: object) -> str:
 
 def build() -> dict[str, str]:
     """Return the text of every generated file."""
-    models = catalog_models.build(read("models.csv"), read("models_more.csv"))
+    raw_models = read("models.csv")
+    models = catalog_models.build(raw_models, read("models_more.csv"))
     gpus = catalog_gpus.build(read("gpus.csv"), read("gpus_more.csv"))
     drafters = catalog_drafters.build(
         read("drafters.csv") + read("drafters_more.csv"), read("drafter_engines.csv")
     )
     families = read("draft_families.csv")
     return {
-        "models.json": table(catalog_models.COLUMNS, models),
+        "models.json": table(
+            catalog_models.COLUMNS, models, sizes_only=catalog_models.sizes_only(raw_models, models)
+        ),
         "accelerators.json": table(
             catalog_gpus.COLUMNS, gpus,
             aliases=[[r["alias"], r["name"], r["note"] or None] for r in read("gpu_aliases.csv")],

@@ -49,6 +49,21 @@ def build(rows: list[dict[str, str]], more: list[dict[str, str]]) -> list[Row]:
     return sorted(built, key=lambda row: str(row["id"]).casefold())
 
 
+def sizes_only(rows: list[dict[str, str]], built: list[Row]) -> dict[str, list[object]]:
+    """Return total, active (billions), MTP layers and source of models without a known shape."""
+    known = {row["id"] for row in built}
+    return {
+        row["model_id"]: [
+            float(row["total_params_b"]),
+            _number(row["active_params_b"]),
+            int(_number(row["mtp_layers"]) or 0),
+            in_our_words(row["source_ref"]),
+        ]
+        for row in rows
+        if row["model_id"] not in known and row["total_params_b"]
+    }
+
+
 def model_row(row: dict[str, str]) -> Row:
     """Return the table row of one model."""
     number = {key: _number(value) for key, value in row.items()}

@@ -203,6 +203,36 @@ def test_sliding_windows_are_not_hybrids() -> None:
         assert shape.n_full_attention_layers
 
 
+@pytest.mark.parametrize(
+    ("name", "billions", "mtp"),
+    [
+        ("Qwen/Qwen3.8-2.4T-A95B", 2400, 1),
+        ("thinkingmachines/Inkling", 975, 8),
+        ("XiaomiMiMo/MiMo-V2.5-Pro", 1000, 3),
+    ],
+)
+def test_published_sizes_give_an_assumed_shape(name: str, billions: float, mtp: int) -> None:
+    shape = find_model(name)
+    assert name not in model_ids()
+    assert shape.model_id == name
+    assert shape.total_params == billions * 1e9
+    assert shape.mtp_layers == mtp
+    assert shape.source is not None
+    assert shape.source.grade is Grade.ASSUMED
+    assert "sizes" in shape.source.reference
+
+
+def test_a_target_with_drafters_and_no_shape_says_so() -> None:
+    with pytest.raises(MissingDataError, match="Drafters for it are known"):
+        find_model("google/gemma-4-12B-it")
+
+
+def test_a_very_long_name_is_cut_in_the_message() -> None:
+    with pytest.raises(MissingDataError) as caught:
+        find_model("x" * 5_000)
+    assert len(caught.value.message) < 600
+
+
 def test_all_at_once_equals_one_by_one() -> None:
     everything = load_models()
     assert tuple(everything) == model_ids()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tuner.catalog.names import nearest
+from tuner.catalog.names import nearest, quoted
 from tuner.catalog.tables import read_document, read_rows, row_source
 from tuner.errors import MissingDataError
 from tuner.records.hardware import Accelerator, DeviceKind
@@ -56,7 +56,7 @@ def find_accelerator(name: str) -> Accelerator:
     close = nearest(name, (*read_rows(_TABLE), *(alias for alias, _, _ in _aliases())))
     hint = f" Nearest known: {', '.join(close)}." if close else ""
     raise MissingDataError(
-        f"the device {name!r} is not in the catalog.{hint} State its data sheet instead: "
+        f"the device {quoted(name)} is not in the catalog.{hint} State its data sheet instead: "
         "hardware: {memory_gb: 32, bandwidth_tb_s: 1.8, bf16_tflops: 210}."
     )
 

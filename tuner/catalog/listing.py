@@ -8,7 +8,7 @@ from typing import Any
 from tuner.catalog.accelerators import find_accelerator
 from tuner.catalog.drafters import drafters_for, published_drafters, recommended_setting
 from tuner.catalog.models import resolve_model
-from tuner.catalog.names import nearest
+from tuner.catalog.names import match, nearest, quoted
 from tuner.catalog.tables import CATALOG_DATE, read_document, read_rows
 from tuner.errors import MissingDataError
 from tuner.records.methods import Method
@@ -117,4 +117,7 @@ def _found(rows: list[Row], words: str, known: Any, what: str) -> list[Row]:
 def _unknown(words: str, known: Any, what: str) -> MissingDataError:
     close = nearest(words, known)
     hint = f" Nearest: {', '.join(close)}." if close else ""
-    return MissingDataError(f"no {what} in the catalog matches {words!r}.{hint}")
+    sizes = read_document("models")["sizes_only"]
+    if what == "model" and (key := match(words, sizes)):
+        hint = f" Of {key} only the sizes are known: {sizes[key][0]:g}B in all ({sizes[key][3]})."
+    return MissingDataError(f"no {what} in the catalog matches {quoted(words)}.{hint}")

@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tuner.catalog.names import base_key, match, nearest, split_variant
-from tuner.catalog.tables import read_rows, row_source
+from tuner.catalog.names import base_key, match, nearest, quoted, split_variant
+from tuner.catalog.tables import CATALOG_DATE, read_document, read_rows, row_source
 from tuner.errors import MissingDataError
 from tuner.records.model import Attention, ModelShape
+from tuner.records.sources import Grade, Source
 
 _TABLE = "models"
 
@@ -32,7 +33,8 @@ def find_model(name: str) -> ModelShape:
     ``name`` may be an exact id, an id in another case, an ending that fits one id
     ("Llama-3.3-70B-Instruct"), or a copy of a known model under another owner
     ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"): such a copy keeps the name that was asked for
-    and takes ``native_dtype`` from its ending where it has one.
+    and takes ``native_dtype`` from its ending where it has one. A model of which only the sizes
+    were published gets a typical shape, graded assumed.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def find_model(name: str) -> ModelShape:
     rows = read_rows(_TABLE)
     key, variant = resolve_model(name)
     if key is None:
-        raise MissingDataError(_unknown(name, rows))
+        return _from_sizes(name)
     shape = _shape(rows[key])
     if "/" in name and name.casefold() != key.casefold():
         shape = replace(shape, model_id=name)
@@ -64,11 +66,35 @@ def _ids_by_base() -> dict[str, str]:
     return {row["base"]: key for key, row in read_rows(_TABLE).items()}
 
 
-def _unknown(name: str, rows: dict[str, Any]) -> str:
+def _from_sizes(name: str) -> ModelShape:
+    """Return a typical shape for a model of which only the sizes are known, or say what to do."""
+    known = read_document(_TABLE)["sizes_only"]
+    key = match(name, known)
+    if key is None:
+        raise MissingDataError(_unknown(name))
+    from tuner.catalog.sizes import shape_from_sizes
+
+    total_b, active_b, mtp_layers, reference = known[key]
+    shape = shape_from_sizes(params_b=total_b, active_params_b=active_b, mtp_layers=mtp_layers)
+    typical = shape.source.reference if shape.source else ""
+    source = Source(
+        reference=f"{reference} (sizes); {typical.partition('; ')[2]}",
+        grade=Grade.ASSUMED,
+        date=CATALOG_DATE,
+        note="only the sizes are published here: give config: for the true shape",
+    )
+    return replace(shape, model_id=key, source=source)
+
+
+def _unknown(name: str) -> str:
+    rows = read_rows(_TABLE)
     close = nearest(name, rows)
     hint = f" Nearest known: {', '.join(close)}." if close else ""
+    wanted = base_key(name)
+    if any(row[0] == wanted for row in read_document("drafters")["rows"]):
+        hint = " Drafters for it are known, its shape is not."
     return (
-        f"the target {name!r} is not in the catalog.{hint} State its shape instead: "
+        f"the target {quoted(name)} is not in the catalog.{hint} State its shape instead: "
         "target: {config: path/to/config.json}, {gguf: path/to/model.gguf}, "
         "or sizes such as {params_b: 27, active_params_b: null, mtp_layers: 0}."
     )

@@ -67,3 +67,8 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
         by_tail.setdefault(tail(key), key)
     close = difflib.get_close_matches(tail(name), by_tail, n=count, cutoff=0.5)
     return [by_tail[key] for key in close]
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotes for a message, a very long one cut."""
+    return repr(name if len(name) <= 80 else f"{name[:79]}…")

@@ -63,6 +63,7 @@ def shape_from_sizes(
         n_experts=_scaled_experts(model, total, active) if model.is_moe else 0,
         mtp_layers=mtp_layers,
         native_dtype="bfloat16",
+        year=None,
         source=Source(
             reference=f"sizes given; shape of {model.model_id} scaled to them",
             grade=Grade.ASSUMED,
