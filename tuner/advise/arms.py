@@ -82,7 +82,9 @@ def build_arms(situation: Situation) -> tuple[tuple[Arm, ...], tuple[Warning_, .
     for method, drafter in _proposals(situation):
         if limits.methods is not None and method not in limits.methods:
             continue
-        support = serves(situation.engine, situation.engine_version, method)
+        support = serves(
+            situation.engine, situation.engine_version, method, parallel=situation.parallel
+        )
         if not support.ok:
             if method not in refused:
                 refused.add(method)

@@ -12,7 +12,6 @@ from tuner.engines import emit, emit_baseline, emit_bench
 from tuner.records.config import Prediction, SpecConfig
 from tuner.records.decision import EngineCommand, Recommendation, Schedule, State
 from tuner.records.emit import EmitRequest
-from tuner.records.hardware import Parallel
 from tuner.records.methods import Engine, Method
 
 #: Room above the profile's batch and lengths where an engine must be told a limit, so that a burst
@@ -73,7 +72,6 @@ def request_of(
     profile, setup = situation.profile, situation.setup
     workload = profile.workload
     limited = setup is not None and situation.engine in LIMITED_ENGINES
-    hardware = setup.hardware if setup else None
     return EmitRequest(
         engine=situation.engine,
         version=situation.engine_version,
@@ -90,7 +88,7 @@ def request_of(
         structured_output=workload.sampling.structured_output,
         prompt_tokens=workload.prompt_tokens,
         output_tokens=workload.output_tokens,
-        parallel=hardware.parallel if hardware else Parallel(),
+        parallel=situation.parallel,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.records.cost import CostSetup
+from tuner.records.hardware import Parallel
 from tuner.records.methods import Engine
 from tuner.records.model import Drafter
 from tuner.records.sources import Assumption, Warning_
@@ -25,6 +26,11 @@ class Situation:
     context_tokens: float
     assumptions: tuple[Assumption, ...]
     warnings: tuple[Warning_, ...]
+
+    @property
+    def parallel(self) -> Parallel:
+        """How the target is split over devices."""
+        return self.setup.hardware.parallel if self.setup else Parallel()
 
     @property
     def target_name(self) -> str:
