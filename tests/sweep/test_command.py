@@ -77,8 +77,8 @@ def test_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["--alpha", "0.5", "--plot", "a"], "must end in .png or .svg"),
         (["p.yaml", "--alpha", "0.5"], "--alpha belongs to the formula"),
         (["p.yaml"], "--over is needed with a profile"),
-        (["p.yaml", "--over", "load=1:8"], "must be batch or temperature"),
-        (["p.yaml", "--over", "batch"], "must be batch or temperature"),
+        (["p.yaml", "--over", "load=1:8"], "must be one of batch, temperature, k"),
+        (["p.yaml", "--over", "batch"], "must be one of batch, temperature, k"),
         (["p.yaml", "--over", "batch=0,1"], "--over batch: 0 is not possible: at least 1"),
         (["p.yaml", "--over", "temperature=0:3:0.5"], "is not possible: from 0 to 2"),
         (["p.yaml", "--over", "batch=1:2000:1"], "2,000 values; at most 512"),
@@ -131,6 +131,14 @@ def test_a_profile_over_temperature(
     rows = table.read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["temperature", "0.0", "0.4", "0.8", "1.2"]
     assert drawing.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_profile_over_draft_length(profile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", profile, "--over", "k=1:4", "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["profiles"][0]["points"]
+    assert [point["best"]["num_speculative_tokens"] for point in points] == [1, 2, 3, 4]
+    assert run(["sweep", profile, "--over", "k=1:4"]) == 0
+    assert "Best at K " in capsys.readouterr().out
 
 
 def test_a_stream_without_unicode_still_reads_well() -> None:

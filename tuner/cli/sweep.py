@@ -1,9 +1,10 @@
-"""``sweep``: the closed formula over a grid, or one profile over batch or temperature."""
+"""``sweep``: the closed formula over a grid, or one profile over batch, temperature or K."""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +17,17 @@ from tuner.cli.ranges import read_doubling, read_reals, read_wholes
 from tuner.errors import InputError
 from tuner.optimize.grid import check_grid_size, sweep_formula
 from tuner.records.methods import Engine
-from tuner.records.sweep import FormulaGrid, SweepAxis
+from tuner.records.sweep import FloatArray, FormulaGrid, SweepAxis
 
 DEFAULT_K = "1:10"
 #: a sweep of a profile evaluates the whole main path once a value
 MOST_VALUES = 512
-HOTTEST = 2.0
+#: how the values of an axis are written, and their limits
+_AXES: dict[SweepAxis, tuple[Callable[[str, str], FloatArray], float, float]] = {
+    SweepAxis.BATCH: (read_doubling, 1.0, math.inf),
+    SweepAxis.TEMPERATURE: (read_reals, 0.0, 2.0),
+    SweepAxis.DRAFT_TOKENS: (read_wholes, 1.0, 64.0),
+}
 
 
 def sweep(
@@ -43,7 +49,8 @@ def sweep(
     over: Annotated[
         str | None,
         typer.Option(
-            metavar="AXIS=LIST", help="With a profile: batch=1:256 or temperature=0:1.2:0.1."
+            metavar="AXIS=LIST",
+            help="With a profile: batch=1:256, temperature=0:1.2:0.1 or k=1:10.",
         ),
     ] = None,
     csv: Annotated[
@@ -144,28 +151,25 @@ def _sweep_profile(
 
 
 def _axis(over: str | None) -> tuple[SweepAxis, list[float]]:
-    """Read "batch=1:256" or "temperature=0:1.2:0.1"."""
-    known = " or ".join(axis.value for axis in SweepAxis)
+    """Read "batch=1:256", "temperature=0:1.2:0.1" or "k=1:10"."""
     if over is None:
-        raise InputError("--over is needed with a profile: batch=1:256 or temperature=0:1.2:0.1.")
+        raise InputError(
+            "--over is needed with a profile: batch=1:256, temperature=0:1.2:0.1 or k=1:10."
+        )
     name, equals, text = over.partition("=")
     if not equals or name.strip() not in set(SweepAxis):
-        raise InputError(f"--over: {over!r} must be {known}, then = and a list or range.")
+        known = ", ".join(axis.value for axis in SweepAxis)
+        raise InputError(f"--over: {over!r} must be one of {known}, then = and a list or range.")
     axis = SweepAxis(name.strip())
-    if axis is SweepAxis.BATCH:
-        values = read_doubling("--over batch", text)
-        low, high = 1.0, float("inf")
-    else:
-        values = read_reals("--over temperature", text)
-        low, high = 0.0, HOTTEST
+    reader, low, high = _AXES[axis]
+    values = sorted({float(value) for value in reader(f"--over {axis.value}", text)})
     for value in values:
         if not low <= value <= high:
-            limits = "at least 1" if axis is SweepAxis.BATCH else f"from 0 to {HOTTEST:g}"
+            limits = f"from {low:g} to {high:g}" if math.isfinite(high) else f"at least {low:g}"
             raise InputError(f"--over {axis.value}: {value:g} is not possible: {limits}.")
-    unique = sorted({float(value) for value in values})
-    if len(unique) > MOST_VALUES:
+    if len(values) > MOST_VALUES:
         raise InputError(
-            f"--over {axis.value}: {len(unique):,} values; at most {MOST_VALUES}: take a larger "
-            "step, or a range without a step, which doubles."
+            f"--over {axis.value}: {len(values):,} values; at most {MOST_VALUES}: take a larger "
+            "step or a shorter range."
         )
-    return axis, unique
+    return axis, values

@@ -48,6 +48,7 @@ class SweepAxis(StrEnum):
 
     BATCH = "batch"
     TEMPERATURE = "temperature"
+    DRAFT_TOKENS = "k"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

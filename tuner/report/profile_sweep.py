@@ -7,16 +7,21 @@ from itertools import pairwise
 
 from rich.console import RenderableType
 
+from tuner.optimize.grid import FLAT_SHARE
 from tuner.records.decision import State
-from tuner.records.methods import Method
+from tuner.records.methods import METHOD_TITLES, Method
 from tuner.records.sweep import ProfileSweep, SweepAxis, SweepPoint
 from tuner.report.decision import STATE_WORDS
 from tuner.report.layout import Column, fitted_table, literal, paragraph, title_line
 from tuner.report.names import column_name, config_text, drafter_text, setting_text
-from tuner.report.numbers import factor, milliseconds_text, plain_number, span
+from tuner.report.numbers import factor, milliseconds_text, percent, plain_number, span
 from tuner.report.plots import Series, line_plot
 
-_AXIS_LABELS = {SweepAxis.BATCH: "batch", SweepAxis.TEMPERATURE: "T"}
+_AXIS_LABELS = {
+    SweepAxis.BATCH: "batch",
+    SweepAxis.TEMPERATURE: "T",
+    SweepAxis.DRAFT_TOKENS: "K",
+}
 
 
 def render_profile_sweep(
@@ -51,6 +56,8 @@ def render_profile_sweep(
 
 def sweep_sentence(sweep: ProfileSweep) -> str:
     """Return where it should be on, off or measured, and with what."""
+    if sweep.axis is SweepAxis.DRAFT_TOKENS:
+        return _best_length(sweep.points)
     label = _AXIS_LABELS[sweep.axis]
     parts = []
     for first, last in runs(sweep.points):
@@ -61,10 +68,25 @@ def sweep_sentence(sweep: ProfileSweep) -> str:
     return "; ".join(parts) + "."
 
 
+def _best_length(points: tuple[SweepPoint, ...]) -> str:
+    """Return the best draft length, and the smallest that is as good within a few percent."""
+    best = max(points, key=lambda point: point.speedup.mean)
+    enough = best.speedup.mean / (1.0 + FLAT_SHARE)
+    smallest = next(point for point in points if point.speedup.mean >= enough)
+    title = METHOD_TITLES[best.best.config.method]
+    text = f"Best at K {plain_number(best.value)}: {factor(best.speedup.mean)} with {title}"
+    if smallest is best:
+        return f"{text}."
+    near = f"K {plain_number(smallest.value)} is within {percent(FLAT_SHARE)} of it"
+    return f"{text}; {near}."
+
+
 def _table(sweep: ProfileSweep, width: int) -> RenderableType:
     points = sweep.points
-    changed = [True, *(_setup(a) != _setup(b) for a, b in pairwise(points))]
-    changed[0] = False
+    changed = [False, *(_setup(a) != _setup(b) for a, b in pairwise(points))]
+    if sweep.axis is SweepAxis.DRAFT_TOKENS:
+        best = max(point.speedup.mean for point in points)
+        changed = [point.speedup.mean == best for point in points]
     return fitted_table(
         [
             Column(
@@ -90,7 +112,7 @@ def _table(sweep: ProfileSweep, width: int) -> RenderableType:
             ),
             Column(
                 title="K",
-                cells=tuple(setting_text(point.best.config).removeprefix("K ") for point in points),
+                cells=tuple(_setting(sweep.axis, point) for point in points),
             ),
             Column(
                 title="τ",
@@ -137,6 +159,14 @@ def _advice(point: SweepPoint) -> str:
         return "off"
     name = config_text(point.best.config)
     return name if point.state is State.ON else f"measure {name}"
+
+
+def _setting(axis: SweepAxis, point: SweepPoint) -> str:
+    """Return K or the tree; nothing where the row itself is a K."""
+    config = point.best.config
+    if axis is SweepAxis.DRAFT_TOKENS and config.tree is None:
+        return ""
+    return setting_text(config).removeprefix("K ")
 
 
 def _plain(point: SweepPoint) -> str:
