@@ -67,21 +67,8 @@ def sizes_only(rows: list[dict[str, str]], built: list[Row]) -> dict[str, list[o
 def model_row(row: dict[str, str]) -> Row:
     """Return the table row of one model."""
     number = {key: _number(value) for key, value in row.items()}
-    vocab, hidden = number["vocab"], number["hidden"]
     tied = bool(TIED.search(row["model_id"]))
-    total, active = number["total_params_b"], number["active_params_b"]
-    counted = number["nonembed_params_b_computed"]
-    is_moe = bool(number["n_experts"])
-    if counted is not None and vocab and hidden:
-        embedding = vocab * hidden / 1e9
-        total = counted + embedding * (1 if tied else 2)
-        per_token = number["active_nonembed_params_b_computed"]
-        # a token reads one row of the input embedding and the whole output head
-        active = per_token + embedding if is_moe and per_token else total
-    if number.get("counted_total_b"):
-        total, active = number["counted_total_b"], number["counted_active_b"]
-    if total is None:
-        raise ValueError(f"{row['model_id']}: no parameter count")
+    total, active = _params(row["model_id"], number, tied)
     layers, full = number["n_layers"], number["n_full_attn_layers"]
     linear = number.get("n_linear_layers")
     if linear is None and full is not None and FULL_OR_LINEAR.search(row["attention"]):
@@ -91,14 +78,14 @@ def model_row(row: dict[str, str]) -> Row:
         "id": row["model_id"],
         "base": base_key(row["model_id"]),
         "total_params": round(total * 1e9),
-        "active_params": round((active if active is not None else total) * 1e9),
+        "active_params": round(active * 1e9),
         "n_layers": int(layers),
-        "hidden_size": int(hidden),
+        "hidden_size": int(number["hidden"]),
         "intermediate_size": _integer(number["intermediate"]),
         "n_heads": int(number["n_heads"]),
         "n_kv_heads": int(number["n_kv_heads"]),
         "head_dim": int(number["head_dim"]),
-        "vocab_size": int(vocab),
+        "vocab_size": int(number["vocab"]),
         "attention": _attention(row),
         "n_experts": experts,
         "experts_per_token": int(number["experts_per_token"] or 0),
@@ -117,14 +104,33 @@ def model_row(row: dict[str, str]) -> Row:
         "year": _integer(number["year"]),
         "stated_total_b": number["total_params_b"],
         "stated_active_b": number["active_params_b"],
-        "params_grade": _params_grade(
-            row["params_source"], counted is not None or bool(number.get("counted_total_b"))
-        ),
+        "params_grade": _params_grade(row["params_source"], _is_counted(number)),
         "stated_source": in_our_words(row["params_source"]),
         "source": in_our_words(row["source_ref"]),
         "grade": row.get("grade") or _grade(row),
         "note": in_our_words(row["notes"]),
     }
+
+
+def _is_counted(number: dict[str, float | None]) -> bool:
+    return bool(number["nonembed_params_b_computed"] or number.get("counted_total_b"))
+
+
+def _params(name: str, number: dict[str, float | None], tied: bool) -> tuple[float, float]:
+    """Return total and active parameters in billions: counted ones where there are any."""
+    total, active = number["total_params_b"], number["active_params_b"]
+    counted, vocab, hidden = number["nonembed_params_b_computed"], number["vocab"], number["hidden"]
+    if counted and vocab and hidden:
+        embedding = vocab * hidden / 1e9
+        total = counted + embedding * (1 if tied else 2)
+        per_token = number["active_nonembed_params_b_computed"]
+        # a token reads one row of the input embedding and the whole output head
+        active = per_token + embedding if number["n_experts"] and per_token else total
+    if number.get("counted_total_b"):
+        total, active = number["counted_total_b"], number["counted_active_b"]
+    if total is None:
+        raise ValueError(f"{name}: no parameter count")
+    return total, total if active is None else active
 
 
 def _params_grade(source: str, is_counted: bool) -> str:

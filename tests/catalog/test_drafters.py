@@ -26,7 +26,7 @@ def table() -> list[dict[str, object]]:
 def test_no_published_drafter_is_lost() -> None:
     with (DATA / "drafters.csv").open(encoding="utf-8", newline="") as handle:
         raw = list(csv.DictReader(handle))
-    assert len(raw) == 278
+    assert len(raw) >= 278
     assert len(table()) >= len(raw)
 
 
