@@ -18,9 +18,10 @@ def shortlist(
 ) -> tuple[tuple[Believed, ...], tuple[Warning_, ...]]:
     """Keep, of each method, the drafter that is expected to accept most.
 
-    Heads of one method cost the same, so acceptance decides; where no measurement tells them apart
-    the catalog's order does, and the result says so. Draft models differ in cost and all stay, as
-    do the user's own drafter and drafters that the profile names.
+    Heads of one method cost the same, so acceptance decides, among those that this engine is known
+    to have served; where no measurement tells them apart the catalog's order does, and the result
+    says so. Draft models differ in cost and all stay, as do the user's own drafter and drafters
+    that the profile names.
     """
     profile = situation.profile
     named = set(profile.candidates.drafters or ())
@@ -36,9 +37,16 @@ def shortlist(
             groups.setdefault((arm.method, bool(arm.trees)), []).append(item)
     told: list[Warning_] = []
     for (method, has_trees), items in groups.items():
-        best = max(items, key=_expected)
+        best = max(items, key=lambda item: (_is_served(situation, item), _expected(item)))
         kept.append(best)
-        equal = [item for item in items if abs(_expected(item) - _expected(best)) < _SAME]
+        if not _is_served(situation, best):
+            told.append(_unproven(situation, method, best[0]))
+        equal = [
+            item
+            for item in items
+            if abs(_expected(item) - _expected(best)) < _SAME
+            and _is_served(situation, item) == _is_served(situation, best)
+        ]
         if len(equal) > 1 and not has_trees:
             told.append(
                 Warning_(
@@ -57,6 +65,23 @@ def shortlist(
 
 #: Two expected τ closer than this are the same belief.
 _SAME = 1e-9
+
+
+def _is_served(situation: Situation, item: Believed) -> bool:
+    """Whether the pair was published for this engine (methods without a drafter always are)."""
+    drafter = item[0].plan.drafter
+    return drafter is None or not drafter.engines or situation.engine.value in drafter.engines
+
+
+def _unproven(situation: Situation, method: Method, arm: Arm) -> Warning_:
+    published = ", ".join(arm.plan.drafter.engines) if arm.plan.drafter else ""
+    return Warning_(
+        code="drafter-unproven",
+        message=(
+            f"the {method} drafter {arm.drafter_name} was published for {published}, not for "
+            f"{situation.engine}: check that it loads."
+        ),
+    )
 
 
 def _expected(item: Believed) -> float:
