@@ -75,6 +75,8 @@ class AcceptanceObservation:
     tree: tuple[int, int, int] | None = None
     #: τ, bonus included
     acceptance_length: float | None = None
+    #: standard deviation of ln τ where τ was inferred (from a speed) rather than counted
+    length_log_sd: float | None = None
     #: survival by position (vLLM's "per-position acceptance rate")
     survival: tuple[float, ...] | None = None
     counts: AcceptanceCounts | None = None
