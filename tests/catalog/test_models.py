@@ -153,6 +153,7 @@ def test_names_in_other_forms(asked: str, found: str) -> None:
         ("RedHatAI/Qwen3-8B-quantized.w4a16", "Qwen/Qwen3-8B", "gptq"),
         ("zai-org/GLM-4.7-FP8", "zai-org/GLM-4.7", "fp8"),
         ("unsloth/Llama-3.3-70B-Instruct", "Llama-3.3-70B-Instruct", "bfloat16"),
+        ("unsloth/Qwen3.8-27B-MTP-GGUF", "Qwen/Qwen3.8-27B", "gguf:Q4_K_M"),
         ("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
          "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", "nvfp4"),
     ],

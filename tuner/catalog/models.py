@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tuner.catalog.names import base_key, match, nearest, quoted, split_variant
+from tuner.catalog.names import ASSUMED_GGUF, base_key, match, nearest, quoted, split_variant
 from tuner.catalog.tables import CATALOG_DATE, read_document, read_rows, row_source
 from tuner.errors import MissingDataError
 from tuner.records.model import Attention, ModelShape
@@ -48,7 +48,12 @@ def find_model(name: str) -> ModelShape:
     shape = _shape(rows[key])
     if "/" in name and name.casefold() != key.casefold():
         shape = replace(shape, model_id=name)
-    return shape if variant is None else replace(shape, native_dtype=variant)
+    if variant is None:
+        return shape
+    if variant == ASSUMED_GGUF and shape.source is not None:
+        note = f"which GGUF file was not stated: {variant} assumed, set dtype"
+        shape = replace(shape, source=replace(shape.source, grade=Grade.ASSUMED, note=note))
+    return replace(shape, native_dtype=variant)
 
 
 def resolve_model(name: str) -> tuple[str | None, str | None]:

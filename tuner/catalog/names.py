@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+#: a repository of GGUF files holds many; the most common one is assumed
+ASSUMED_GGUF = "gguf:Q4_K_M"
+
 #: endings of checkpoints that hold the same model in another number format, and that format
 _VARIANTS = (
     (r"[-_.](fp8[-_](dynamic|block|kv|static[\w-]*)|fp8)$", "fp8"),
@@ -16,6 +19,7 @@ _VARIANTS = (
     (r"[-_.]int8$", "int8"),
     (r"[-_.]int4$", "awq"),
     (r"[-_.](bf16|bfloat16)$", "bfloat16"),
+    (r"([-_.]mtp)?[-_.]gguf$", ASSUMED_GGUF),
 )
 
 
