@@ -17,8 +17,8 @@ from tuner.units import gigabytes, terabytes_per_s, teraflops
 _TABLE = "accelerators"
 
 #: words and characters that say nothing about which device it is
-_NOISE = ("nvidia", "geforce", "radeon", "apple", "google", "intel", "amd ", "tesla", "igpu", " gpu",
-          " ", "_", "-", "/", "(", ")")  # fmt: skip
+_NOISE = ("nvidia", "geforce", "radeon", "apple", "google", "intel", "amd ",
+          "tesla", "igpu", " gpu", " ", "_", "-", "/", "(", ")")  # fmt: skip
 _MEMORY = r"[\s_\-](\d+)\s?gi?b?\b(\s?(hbm|gddr)\w*)?"
 _PEAKS = {"bfloat16": "bf16_tflops", "fp8": "fp8_tflops", "int8": "int8_tops", "fp4": "fp4_tflops"}
 
