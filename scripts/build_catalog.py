@@ -43,7 +43,9 @@ def build() -> dict[str, str]:
     models = catalog_models.build(raw_models, read("models_more.csv"))
     gpus = catalog_gpus.build(read("gpus.csv"), read("gpus_more.csv"))
     drafters = catalog_drafters.build(
-        read("drafters.csv") + read("drafters_more.csv"), read("drafter_engines.csv")
+        read("drafters.csv") + read("drafters_more.csv"),
+        read("drafter_engines.csv"),
+        read("drafter_limits.csv"),
     )
     families = read("draft_families.csv")
     return {

@@ -32,15 +32,30 @@ ENGINES = ("vllm", "sglang", "trtllm", "llamacpp")
 BUILT_IN = ("(built into target)", "(fused in checkpoint)")
 
 
-def build(rows: list[dict[str, str]], engines: list[dict[str, str]]) -> list[Row]:
-    """Return one row for each published drafter, in file order, with engines seen to run it."""
+def build(
+    rows: list[dict[str, str]], engines: list[dict[str, str]], limits: list[dict[str, str]]
+) -> list[Row]:
+    """Return one row for each published drafter, in file order.
+
+    ``engines`` adds engines seen to run a pair, ``limits`` the context a drafter was trained on.
+    """
     for extra in engines:
         for row in rows:
             pair = (row["target_model"], row["draft_model"])
             if pair == (extra["target_model"], extra["draft_model"]):
                 row["engines"] += f";{extra['engine']}"
                 row["engines_basis"] += f"; {extra['engine']}: {extra['source_ref']}"
-    return [drafter_row(row) for row in rows]
+    contexts = {row["draft_model"]: row for row in limits}
+    return [_limited(drafter_row(row), contexts) for row in rows]
+
+
+def _limited(row: Row, contexts: dict[str, dict[str, str]]) -> Row:
+    limit = contexts.get(str(row["path_or_id"]))
+    if limit is None:
+        return row
+    remark = f"trained on contexts up to {limit['max_context']} ({limit['source_ref']})"
+    note = "; ".join(str(text) for text in (row["note"], remark) if text)
+    return {**row, "max_context": int(limit["max_context"]), "note": note}
 
 
 def families(rows: list[dict[str, str]]) -> list[list[object]]:

@@ -124,6 +124,23 @@ def test_one_token_head_is_kept_to_one_token() -> None:
     assert found["z-lab/gpt-oss-120b-DFlash"].trained_depth == 15
 
 
+@pytest.mark.parametrize(
+    ("target", "drafter", "context"),
+    [
+        ("meta-llama/Llama-3.3-70B-Instruct", "lmsys/sglang-EAGLE3-LLaMA3.3-Instruct-70B", 2048),
+        ("meta-llama/Llama-3.1-8B-Instruct", "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B", 2048),
+        ("Qwen/Qwen3.5-27B", "z-lab/Qwen3.5-27B-DFlash", 4096),
+        ("moonshotai/Kimi-K2.5", "nvidia/Kimi-K2.5-Thinking-Eagle3", 4096),
+        ("mistralai/Mistral-Small-4-119B-2603", "mistralai/Mistral-Small-4-119B-2603-eagle", 65536),
+    ],
+)
+def test_heads_know_the_context_they_were_trained_on(
+    target: str, drafter: str, context: int
+) -> None:
+    found = {d.path_or_id: d for d in drafters_for(target)}
+    assert found[drafter].max_context == context
+
+
 def test_nothing_known_is_an_empty_answer() -> None:
     assert drafters_for("microsoft/phi-4") == ()
     assert drafters_for("somebody/unheard-of") == ()
