@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tuner.errors import InputError
-from tuner.simulate.batched import batch_step, draw, emitted_tokens, first_tokens, run_batch
+from tuner.simulate.batched import batch_step, draw, emitted_tokens, run_batch
 from tuner.simulate.cases import fault_case, standard_cases
+from tuner.simulate.checks import count_outcomes, sample_case
 from tuner.simulate.enumeration import output_law
 from tuner.simulate.independent import AliasTable, run_independent
 from tuner.simulate.mlp import perturbed_mlp, random_mlp
 from tuner.simulate.models import random_table
 from tuner.simulate.pairs import drafter_with_acceptance
-from tuner.simulate.proof import LEVEL, count_outcomes, sample_case
+from tuner.simulate.proof import LEVEL
 from tuner.simulate.rules import FAULTS
 from tuner.simulate.sampling import Reshaped, SamplingSetting
+from tuner.simulate.schemes import SCHEMES, RecipeScheme, restarted
 from tuner.simulate.statistics import chi_square
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -93,15 +95,15 @@ def test_batched_law_is_the_enumerated_law_also_of_a_faulty_sampler(n: int) -> N
             context=(0,),
             recipe=recipe,
         )
-        tokens, _ = first_tokens(
+        tokens, _ = restarted(
+            RecipeScheme(recipe),
             case.target,
             case.drafter,
-            prompt=np.array([0]),
+            prompts=np.array([0]),
             restarts=20_000,
             length=3,
-            num_speculative_tokens=n,
+            n=n,
             rng=np.random.default_rng(seed_of(name, n)),
-            recipe=recipe,
         )
         fit = chi_square([count_outcomes(tokens, 3)], [law.ravel() / law.sum()], level=LEVEL)
         assert fit.fits, name
@@ -112,13 +114,14 @@ def test_greedy_batch_is_greedy_decoding() -> None:
     network = random_mlp(rng, vocab_size=20, order=3, hidden_size=16, sharpness=2.0)
     greedy = SamplingSetting(temperature=0.0)
     prompts = rng.integers(20, size=(30, 3))
-    tokens, _ = first_tokens(
+    tokens, _ = restarted(
+        SCHEMES["ratio"],
         Reshaped(network, greedy),
         Reshaped(perturbed_mlp(network, 0.3, rng), greedy),
-        prompt=prompts,
+        prompts=prompts,
         restarts=30,
         length=25,
-        num_speculative_tokens=4,
+        n=4,
         rng=rng,
     )
     plain = prompts.copy()
@@ -133,7 +136,9 @@ def test_chi_square_p_values_are_uniform_over_200_seeds() -> None:
     p_values = []
     for number in range(200):
         rng = np.random.default_rng(seed_of("chi-square p-values", number))
-        check = sample_case(cases[number % 4], 2, 2_000, rng, LEVEL)
+        check = sample_case(
+            SCHEMES["ratio"], cases[number % 4], 2, restarts=2_000, rng=rng, level=LEVEL
+        )
         p_values.append(check.fit.p_value)
     assert stats.kstest(p_values, "uniform").pvalue > 1e-4
 
@@ -141,7 +146,9 @@ def test_chi_square_p_values_are_uniform_over_200_seeds() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_caught_within_50_000_steps(fault: str) -> None:
     rng = np.random.default_rng(seed_of(fault, 50_000))
-    check = sample_case(fault_case(), 2, 20_000, rng, LEVEL, FAULTS[fault])
+    check = sample_case(
+        RecipeScheme(FAULTS[fault]), fault_case(), 2, restarts=20_000, rng=rng, level=LEVEL
+    )
     assert check.steps <= 50_000
     assert not check.fits
 

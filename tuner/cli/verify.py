@@ -10,6 +10,7 @@ import typer
 from tuner.cli.bar import progress_bar
 from tuner.cli.output import current_output, screen_width
 from tuner.errors import FindingError, InputError
+from tuner.nearest import nearest
 
 #: the enumeration visits V ** N drafts from each context
 MAX_VOCABULARY = 6
@@ -42,6 +43,7 @@ def verify(
         float, typer.Option(metavar="CHANCE", help="Chance of a false alarm of each test.")
     ] = 1e-4,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Of models and samples.")] = 0,
+    rule: Annotated[str, typer.Option(metavar="RULE", help="What is proved; see below.")] = "ratio",
     fault: Annotated[
         Fault | None,
         typer.Option("--break", help="Break this part of the sampler; the checks must notice."),
@@ -52,13 +54,18 @@ def verify(
     Every outcome of the loop is enumerated on small models, samples are tested on more, and
     each part of the sampler is broken on purpose to see that the checks would notice. Exit code 1
     when something is not exact.
+
+    Rules: ratio (the reference loop), one_hot, exact_match, block, tree (siblings without
+    replacement), tree_top (most likely siblings), multi_candidate (independent siblings), and
+    the lossy typical and relaxed.
     """
     _check(vocab, k, restarts, samples, level, seed)
+    _check_rule(rule, fault)
     from tuner.report.proof import proof_document, render_proof, verdict
     from tuner.simulate.proof import num_checks, prove
 
     name = fault.value if fault else None
-    with progress_bar(num_checks(k, with_faults=fault is None)) as report:
+    with progress_bar(num_checks(k, rule=rule, fault=name)) as report:
         proof = prove(
             vocab_size=vocab,
             max_speculative_tokens=k,
@@ -66,6 +73,7 @@ def verify(
             samples=samples,
             seed=seed,
             level=level,
+            rule=rule,
             fault=name,
             report=report,
         )
@@ -95,3 +103,14 @@ def _check(vocab: int, k: int, restarts: int, samples: int, level: float, seed: 
         raise InputError(f"--level: {level} is not possible: between 0 and 1.")
     if seed < 0:
         raise InputError(f"--seed: {seed} is not possible: 0 or more.")
+
+
+def _check_rule(rule: str, fault: Fault | None) -> None:
+    from tuner.simulate.schemes import SCHEMES
+
+    if rule not in SCHEMES:
+        near = nearest(rule, SCHEMES)
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(SCHEMES)}."
+        raise InputError(f"--rule: there is no rule {rule!r}. {hint}")
+    if fault and rule != "ratio":
+        raise InputError(f"--break: faults are planted in the ratio rule, not in {rule}.")

@@ -8,7 +8,8 @@ from rich.console import RenderableType
 
 from tuner.report.layout import Column, fitted_table, paragraph
 from tuner.report.numbers import counted
-from tuner.simulate.proof import EXACT_TOLERANCE, DivergenceCheck, FaultCheck, Proof
+from tuner.simulate.checks import EXACT_TOLERANCE, DivergenceCheck, FaultCheck
+from tuner.simulate.proof import Proof
 from tuner.simulate.rules import FAULT_TEXT
 from tuner.simulate.statistics import Fit
 
@@ -24,7 +25,7 @@ def verdict(proof: Proof) -> str:
         return (
             f"what comes out has the target's law. {counted(laws, 'enumerated law')} agree to "
             f"{worst:.0e}, {counted(len(proof.samples), 'chi-square test')} and the G-test see no "
-            f"deviation, and {counted(len(proof.faults), 'planted fault')} were caught."
+            f"deviation{_and_caught(proof)}."
         )
     failed = sum(not check.fits for check in proof.enumeration)
     noticed = sum(not check.fits for check in proof.samples)
@@ -34,7 +35,16 @@ def verdict(proof: Proof) -> str:
         f"{worst:.2g}), {noticed} of {counted(len(proof.samples), 'chi-square test')} and "
         f"{'the' if not proof.divergence.fits else 'not the'} G-test notice."
     )
+    if proof.is_lossy:
+        distance = max(check.total_variation for check in proof.enumeration)
+        text += f" The rule is lossy by design; total variation up to {distance:.3f} here."
     return text + (f" Not caught: {', '.join(missed)}." if missed else "")
+
+
+def _and_caught(proof: Proof) -> str:
+    if not proof.faults:
+        return ""
+    return f", and {counted(len(proof.faults), 'planted fault')} were caught"
 
 
 def render_proof(proof: Proof, *, width: int) -> list[RenderableType]:
@@ -42,7 +52,7 @@ def render_proof(proof: Proof, *, width: int) -> list[RenderableType]:
     tokens = [check.num_speculative_tokens for check in proof.enumeration]
     vocabulary = proof.enumeration[0].vocab_size
     head = "EXACT" if proof.is_exact else "NOT EXACT"
-    title = f"exact sampler · vocabulary {vocabulary} · N 1–{max(tokens)} · seed {proof.seed}"
+    title = f"rule {proof.rule} · vocabulary {vocabulary} · N 1–{max(tokens)} · seed {proof.seed}"
     parts: list[RenderableType] = ["", paragraph(title, style="bold"), ""]
     parts.append(paragraph(f"{head}   {verdict(proof)}", style="bold"))
     if proof.fault:
@@ -76,6 +86,8 @@ def proof_document(proof: Proof) -> dict[str, object]:
         "exact": proof.is_exact,
         "seed": proof.seed,
         "level": proof.level,
+        "rule": proof.rule,
+        "lossy": proof.is_lossy,
         "fault": proof.fault,
         "enumeration": [
             {

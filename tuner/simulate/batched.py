@@ -6,6 +6,7 @@ replacing is that of :mod:`tuner.simulate.rules`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -109,21 +110,16 @@ def batch_step(
     batch, window = windows.shape
     n = num_speculative_tokens
     sequence = np.arange(batch)
-    history = np.concatenate([windows, np.zeros((batch, n + 1), dtype=np.int64)], axis=1)
-    draft_rows: list[RowArray] = []
-    draft_at = np.empty((batch, n))
-    for position in range(n):
-        end = window + position
-        rows = drafter.probs(history[:, end - drafter.order : end])
-        tokens = draw(rows, rng.random(size=(batch,)))
-        history[:, end] = tokens
-        draft_at[:, position] = rows[sequence, tokens]
-        draft_rows.append(rows)
+    history, draft_rows = drafted(windows, drafter, n, rng)
     drafts = history[:, window : window + n].copy()
+    at = np.arange(n)
+    draft_at = np.empty((batch, n))
+    for position, rows in enumerate(draft_rows):
+        draft_at[:, position] = rows[sequence, drafts[:, position]]
 
     # One pass of the target: its distributions before each draft and after the last one.
-    target_rows = target.probs(_target_windows(history, window, n, target.order))
-    target_at = target_rows[sequence[:, None], np.arange(n), drafts].astype(np.float64)
+    target_rows = target.probs(target_windows(history, window, n, target.order))
+    target_at = target_rows[sequence[:, None], at, drafts].astype(np.float64)
 
     rejected = np.ones((batch, n + 1), dtype=np.bool_)
     keep = recipe.accept(target_at, draft_at)
@@ -133,8 +129,48 @@ def batch_step(
     final_rows = _final_rows(target_rows, draft_rows, num_accepted, recipe)
     final = draw(final_rows, rng.random(size=(batch,)))
 
-    history[sequence, window + num_accepted] = final
     length = recipe.keep(num_accepted, n)
+    return finished_step(history, drafts, num_accepted, final, length)
+
+
+def drafted(
+    windows: IntArray,
+    drafter: NextToken,
+    num_speculative_tokens: int,
+    rng: np.random.Generator,
+    *,
+    greedy: bool = False,
+) -> tuple[IntArray, list[RowArray]]:
+    """Draft N tokens for every sequence.
+
+    Returns
+    -------
+    history : (B, W + N + 1) the windows, the drafts, and a free column
+    draft_rows : N arrays (B, V), what each draft was drawn from
+    """
+    batch, window = windows.shape
+    free = np.zeros((batch, num_speculative_tokens + 1), dtype=np.int64)
+    history = np.concatenate([windows, free], axis=1)
+    draft_rows: list[RowArray] = []
+    for end in range(window, window + num_speculative_tokens):
+        rows = drafter.probs(history[:, end - drafter.order : end])
+        draft_rows.append(rows)
+        history[:, end] = rows.argmax(axis=1) if greedy else draw(rows, rng.random(size=(batch,)))
+    return history, draft_rows
+
+
+def target_windows(history: IntArray, window: int, n: int, order: int) -> IntArray:
+    """Return the target's windows before each draft and after the last, shape (B, N + 1, order)."""
+    columns = window - order + np.arange(n + 1)[:, None] + np.arange(order)
+    return history[:, columns]
+
+
+def finished_step(
+    history: IntArray, drafts: IntArray, num_accepted: IntArray, final: IntArray, length: IntArray
+) -> BatchStep:
+    """Put the final tokens in place and return the step; ``length`` new tokens stay in context."""
+    window = history.shape[1] - drafts.shape[1] - 1
+    history[np.arange(len(final)), window + num_accepted] = final
     kept_columns = length[:, None] + np.arange(window)
     return BatchStep(
         drafts=drafts,
@@ -142,12 +178,6 @@ def batch_step(
         final=final,
         windows=np.take_along_axis(history, kept_columns, axis=1),
     )
-
-
-def _target_windows(history: IntArray, window: int, n: int, order: int) -> IntArray:
-    """Return the target's windows before each draft and after the last, shape (B, N + 1, order)."""
-    columns = window - order + np.arange(n + 1)[:, None] + np.arange(order)
-    return history[:, columns]
 
 
 def _final_rows(
@@ -226,35 +256,36 @@ def run_batch(
     return BatchRun(drafts=drafts, num_accepted=num_accepted, final=final)
 
 
-def first_tokens(
-    target: NextToken,
-    drafter: NextToken,
-    *,
-    prompt: IntArray,
-    restarts: int,
-    length: int,
-    num_speculative_tokens: int,
-    rng: np.random.Generator,
-    recipe: Recipe = EXACT,
-) -> tuple[IntArray, int]:
-    """Return the first ``length`` tokens of independent restarts, and the steps that it took.
+StepFunction = Callable[[IntArray], BatchStep]
+
+
+def first_tokens(step_of: StepFunction, windows: IntArray, *, length: int) -> tuple[IntArray, int]:
+    """Return the first ``length`` tokens of independent sequences, and the steps that it took.
+
+    Parameters
+    ----------
+    step_of : one step of every sequence, given the windows
+    windows : (B, W) where each sequence starts
+    length : emitted tokens wanted
 
     Returns
     -------
-    tokens : (restarts, length) integers
+    tokens : (B, length) integers
     steps : speculative steps in all, of sequences that were not complete yet
     """
-    windows = start_windows(prompt, restarts, target, drafter)
-    tokens = np.zeros((restarts, length + num_speculative_tokens + 1), dtype=np.int64)
+    restarts = len(windows)
+    tokens = np.zeros((restarts, length), dtype=np.int64)
     count = np.zeros(restarts, dtype=np.int64)
     running = np.arange(restarts)
     steps = 0
     while running.size:
-        step = batch_step(windows, target, drafter, num_speculative_tokens, rng, recipe)
+        step = step_of(windows)
         steps += int(running.size)
-        columns = count[running, None] + np.arange(num_speculative_tokens + 1)
-        tokens[running[:, None], columns] = step.emitted  # the -1 tail is overwritten next time
+        emitted = step.emitted
+        columns = count[running, None] + np.arange(emitted.shape[1])
+        row, place = np.nonzero((emitted >= 0) & (columns < length))
+        tokens[running[row], columns[row, place]] = emitted[row, place]
         count[running] += step.num_accepted + 1
         left = count[running] < length
         running, windows = running[left], step.windows[left]
-    return tokens[:, :length], steps
+    return tokens, steps
