@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from tuner.acceptance.belief import believe
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
+from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
 from tuner.advise.trees import tree_curves, tree_log_sd
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -66,7 +66,7 @@ def arm_acceptance(
     """
     workload = situation.profile.workload
     mix = workload.temperature
-    observed = _observations(situation, arm)
+    observed = _observations(situation, knowledge, arm)
     depth = int(arm.draft_steps.max())
     parts = []
     for task, task_share in workload.task:
@@ -100,7 +100,7 @@ def lengths_over_temperature(
 
     Tasks are mixed as in ``arm_acceptance``; the profile's own temperatures do not count.
     """
-    observed = _observations(situation, arm)
+    observed = _observations(situation, knowledge, arm)
     depth = int(arm.draft_steps.max())
     inverse = np.zeros((len(arm.lengths), len(temperatures)))
     for task, share in situation.profile.workload.task:
@@ -215,40 +215,37 @@ def is_about(row: ObservedRow, arm: Arm) -> bool:
     return row.drafter is None or row.drafter == arm.drafter_name
 
 
-def _observations(situation: Situation, arm: Arm) -> tuple[AcceptanceObservation, ...]:
-    rows: Sequence[ObservedRow] = situation.profile.observed
-    found = []
-    for row in rows:
-        seen = row.acceptance_length, row.acceptance_per_position, row.counts
-        if not is_about(row, arm) or all(value is None for value in seen):
-            continue
-        found.append(
-            AcceptanceObservation(
-                method=row.method,
-                num_speculative_tokens=drafted(row),
-                tree=row.tree,
-                acceptance_length=row.acceptance_length,
-                survival=row.acceptance_per_position,
-                counts=row.counts,
-                task=row.task,
-                temperature=row.temperature,
-                drafter=row.drafter,
-                source=row.source or "observed",
-            )
-        )
-    return tuple(found)
+def _observations(
+    situation: Situation, knowledge: Knowledge, arm: Arm
+) -> tuple[AcceptanceObservation, ...]:
+    rows = (row for row in situation.profile.observed if is_about(row, arm))
+    found = (_observation(situation, knowledge, arm, row) for row in rows)
+    return tuple(seen for seen in found if seen is not None)
 
 
-def drafted(row: ObservedRow) -> int:
-    """Return K of an observed row; for a tree its depth."""
-    if row.num_speculative_tokens is not None:
-        return row.num_speculative_tokens
-    if row.tree is not None:
-        return row.tree[0]
-    if row.acceptance_per_position is not None:
-        return len(row.acceptance_per_position)
-    if row.counts is not None and row.counts.accepted_per_position:
-        return len(row.counts.accepted_per_position)
-    if row.counts is not None and row.counts.num_drafts:
-        return round(row.counts.num_draft_tokens / row.counts.num_drafts)
-    return 0
+def _observation(
+    situation: Situation, knowledge: Knowledge, arm: Arm, row: ObservedRow
+) -> AcceptanceObservation | None:
+    """What a row says about acceptance: counted, or implied by its speed on this hardware."""
+    length, spread = row.acceptance_length, None
+    if counted_length(row) is None:
+        if situation.setup is None or not same_hardware(row, situation):
+            return None
+        implied = implied_length(knowledge.cost, situation.setup, situation, arm, row)
+        if implied is None:
+            return None
+        length, spread = implied
+        length = min(max(length, 1.0), drafted(row) + 1.0)
+    return AcceptanceObservation(
+        method=row.method,
+        num_speculative_tokens=drafted(row),
+        tree=row.tree,
+        acceptance_length=length,
+        length_log_sd=spread,
+        survival=row.acceptance_per_position,
+        counts=row.counts,
+        task=row.task,
+        temperature=row.temperature,
+        drafter=row.drafter,
+        source=row.source or "observed",
+    )

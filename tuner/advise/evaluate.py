@@ -9,16 +9,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.acceptance import ArmAcceptance, drafted, is_about
+from tuner.advise.acceptance import ArmAcceptance, is_about
 from tuner.advise.arms import Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
+from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
 from tuner.cost.model import CostModel, learn
-from tuner.records.cost import CostObservation, CostSetup, StepTimes
-from tuner.records.methods import Method
+from tuner.records.cost import CostSetup, StepTimes
 from tuner.records.workload import ObservedRow
 from tuner.speedup import formula_step_cost
-from tuner.units import MILLI
 
 FloatArray = NDArray[np.float64]
 
@@ -92,8 +91,16 @@ def cost_model(
     rows = tuple(
         seen
         for row in situation.profile.observed
-        if _same_hardware(row, situation)
-        and (seen := _cost_observation(row, situation, arms)) is not None
+        if same_hardware(row, situation)
+        and (
+            seen := cost_observation(
+                row,
+                situation,
+                acceptance_length=_row_length(row, arms),
+                drafter=next((arm.plan.drafter for arm, _ in arms if is_about(row, arm)), None),
+            )
+        )
+        is not None
     )
     if not rows:
         return _prior_model(knowledge, situation.setup)
@@ -184,81 +191,13 @@ def _formula_times(baseline_s: FloatArray, ratio: float, steps: NDArray[np.int64
     )
 
 
-def _same_hardware(row: ObservedRow, situation: Situation) -> bool:
-    """Rows from other hardware, engine or dtype inform acceptance, not step time."""
-    profile = situation.profile
-    gpu = profile.hardware.gpu if profile.hardware else None
-    count = profile.hardware.count if profile.hardware else None
-    checks = (
-        (row.gpu, gpu),
-        (row.gpu_count, count),
-        (row.engine, situation.engine),
-        (row.dtype, profile.dtype),
-    )
-    return all(seen is None or seen == own for seen, own in checks)
-
-
-def _cost_observation(
-    row: ObservedRow,
-    situation: Situation,
-    arms: Sequence[tuple[Arm, ArmAcceptance]],
-) -> CostObservation | None:
-    batch = row.batch if row.batch is not None else mean_batch(situation)
-    tpot_s = None if row.tpot_ms is None else row.tpot_ms * MILLI
-    if tpot_s is None and row.output_tok_s is not None:
-        tpot_s = batch / row.output_tok_s
-    step_s = None if row.step_ms is None else row.step_ms * MILLI
-    if tpot_s is None and step_s is None and row.speedup is None:
-        return None
-    context = row.context_tokens or situation.context_tokens
-    source = row.source or "observed"
-    if row.method is Method.NONE:
-        return CostObservation(
-            method=row.method,
-            batch=batch,
-            context_tokens=context,
-            step_s=step_s if step_s is not None else tpot_s,
-            source=source,
-        )
-    steps = drafted(row)
-    tau, tau_log_sd = _row_length(row, steps, arms)
-    return CostObservation(
-        method=row.method,
-        batch=batch,
-        num_speculative_tokens=steps,
-        draft_steps=steps,
-        verify_tokens=row.tree[2] if row.tree else steps + 1,
-        context_tokens=context,
-        step_s=step_s,
-        tpot_s=tpot_s,
-        acceptance_length=tau,
-        log_sd=tau_log_sd if step_s is None else 0.0,
-        speedup=row.speedup,
-        drafter=next((arm.plan.drafter for arm, _ in arms if is_about(row, arm)), None),
-        source=source,
-    )
-
-
-def _row_length(
-    row: ObservedRow, steps: int, arms: Sequence[tuple[Arm, ArmAcceptance]]
-) -> tuple[float | None, float]:
-    """τ of a row with the spread of ln τ: measured, else the (updated) belief at that K."""
-    if row.acceptance_length is not None:
-        return row.acceptance_length, 0.0
-    if row.acceptance_per_position is not None:
-        return 1.0 + sum(row.acceptance_per_position), 0.0
-    if row.counts is not None and row.counts.num_drafts:
-        return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts, 0.0
+def _row_length(row: ObservedRow, arms: Sequence[tuple[Arm, ArmAcceptance]]) -> float | None:
+    """τ of a row: counted, else as the belief has it that the row's own speed has updated."""
+    counted = counted_length(row)
+    if counted is not None:
+        return counted
     for arm, acceptance in arms:
-        index = arm.index_of(steps)
+        index = arm.index_of(drafted(row))
         if is_about(row, arm) and index is not None:
-            return float(acceptance.acceptance_length[index]), float(acceptance.log_sd[index])
-    return None, 0.0
-
-
-def mean_batch(situation: Situation) -> float:
-    """Return one batch that stands for the profile: the mean over decode time."""
-    workload = situation.profile.workload
-    if workload.batch is not None:
-        return sum(value * share for value, share in workload.batch)
-    return workload.concurrency or 1.0
+            return float(acceptance.acceptance_length[index])
+    return None
