@@ -7,9 +7,9 @@ record survives the change of unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tuner import __version__
-from tuner.advise.predict import Answer
 from tuner.catalog import CATALOG_DATE
 from tuner.records.config import Prediction
 from tuner.records.decision import (
@@ -23,6 +23,9 @@ from tuner.records.interval import Interval
 from tuner.records.sources import Assumption, Warning_
 from tuner.records.why import Why
 from tuner.units import milliseconds
+
+if TYPE_CHECKING:
+    from tuner.advise.predict import Answer
 
 Json = dict[str, object]
 SCHEMA_VERSION = 1

@@ -27,13 +27,14 @@ def rests_on_parts(assumptions: Sequence[Assumption]) -> list[RenderableType]:
     """Return overrides, observations and priors a line each; the defaults together."""
     parts: list[RenderableType] = []
     named = [item for item in assumptions if item.kind is not AssumptionKind.DEFAULT]
+    width = max([_LABEL_WIDTH, *(len(item.what) + 2 for item in named)])
     for item in named:
         text = f"{item.kind}: {item.value}; {item.source}"
-        parts.append(labelled(item.what, text, width=_LABEL_WIDTH, indent=4))
+        parts.append(labelled(item.what, text, width=width, indent=4))
     defaults = [item for item in assumptions if item.kind is AssumptionKind.DEFAULT]
     if defaults:
         text = " · ".join(f"{item.what} {item.value}" for item in defaults)
-        parts.append(labelled("defaults", text, width=_LABEL_WIDTH, indent=4))
+        parts.append(labelled("defaults", text, width=width, indent=4))
     return ["", paragraph("rests on"), *parts] if parts else []
 
 

@@ -1,4 +1,7 @@
-"""Building stones of every screen: a table that fits, an indented paragraph, literal lines."""
+"""Building stones of every screen: a table that fits, an indented paragraph, literal lines.
+
+Nothing here fills lines up with spaces: they only get in the way of copying.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -20,18 +22,21 @@ GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """A renderable without the spaces that fill its lines up, which get in the way of copying."""
+    """A renderable moved to the right, without the spaces that fill its lines up."""
 
     inner: RenderableType
+    indent: int = 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in console.render_lines(self.inner, options, pad=False):
+        inside = options.update(width=max(options.max_width - self.indent, 1))
+        for line in console.render_lines(self.inner, inside, pad=False):
             kept = list(line)
             while kept and not kept[-1].text.strip():
                 kept.pop()
             if kept:
                 text, style, control = kept[-1]
                 kept[-1] = Segment(text.rstrip(), style, control)
+                yield Segment(" " * self.indent)
             yield from kept
             yield Segment.line()
 
@@ -45,6 +50,36 @@ class Literally:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.lines:
             yield Segment(line)
+            yield Segment.line()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrapped:
+    """Text that wraps at words under itself, right of an optional label.
+
+    ``style`` is that of the label, or of the text where there is none.
+    """
+
+    text: str
+    indent: int = 0
+    label: str = ""
+    #: columns from the label's start to the text; grows with a label that is too long
+    label_width: int = 0
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shift = max(self.label_width, cell_len(self.label) + GAP) if self.label else 0
+        style = console.get_style(self.style)
+        room = max(options.max_width - self.indent - shift, 1)
+        for place, line in enumerate(Text(self.text).wrap(console, room)):
+            text = line.plain.rstrip()
+            if self.label and place == 0:
+                yield Segment(" " * self.indent)
+                yield Segment(self.label, style)
+                yield Segment((" " * (shift - cell_len(self.label)) + text).rstrip())
+            elif text:
+                yield Segment(" " * (self.indent + shift))
+                yield Segment(text, None if self.label else style)
             yield Segment.line()
 
 
@@ -65,6 +100,11 @@ class Column:
         """Characters that the widest cell needs."""
         return max(cell_len(text) for text in (self.title, *self.cells))
 
+    @property
+    def least_width(self) -> int:
+        """Characters that it needs when its cells are shortened."""
+        return self.width if self.shortest is None else min(self.width, self.shortest)
+
 
 def fitted_table(
     columns: Sequence[Column], *, width: int, indent: int = 2, bold_row: int | None = None
@@ -72,52 +112,37 @@ def fitted_table(
     """Return a table no wider than ``width``: unimportant columns go first, then names shorten."""
     room = width - indent
     shown = _chosen([column for column in columns if any(map(str.strip, column.cells))], room)
-    spare = room - _least_width(shown)
-    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 0), expand=False)
-    table.add_column("", width=indent)
+    spare = max(room - _least_width(shown), 0)
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0), expand=False)
     cells: list[list[str]] = []
-    for place, column in enumerate(shown):
-        size = column.width
-        if column.shortest is not None and size > column.shortest:
-            size = min(size, column.shortest + max(spare, 0))
-            spare -= size - column.shortest
-        gap = GAP if place + 1 < len(shown) else 0
+    for column in shown:
+        size = min(column.width, column.least_width + spare)
+        spare -= size - column.least_width
         title = Text(column.title, style="bold", no_wrap=True, overflow="ellipsis")
         table.add_column(
             title, justify=column.align, no_wrap=True, overflow="ellipsis", min_width=size
         )
-        if gap:
-            table.add_column("", width=gap)
         cells.append(shorten_names(column.cells, size))
-    for row in range(len(columns[0].cells) if columns else 0):
-        line: list[Text] = [Text("")]
-        for place, column_cells in enumerate(cells):
-            line.append(Text(column_cells[row], style="bold" if row == bold_row else ""))
-            if place + 1 < len(cells):
-                line.append(Text(""))
-        table.add_row(*line)
-    return Trimmed(table)
+    for row, line in enumerate(zip(*cells, strict=True)):
+        style = "bold" if row == bold_row else ""
+        table.add_row(*(Text(cell, style=style) for cell in line))
+    return Trimmed(table, indent)
 
 
-def paragraph(text: str, *, indent: int = 2, style: str = "") -> Trimmed:
+def paragraph(text: str, *, indent: int = 2, style: str = "") -> Wrapped:
     """Return text that wraps at words, indented."""
-    return Trimmed(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+    return Wrapped(text=text, indent=indent, style=style)
+
+
+def labelled(label: str, text: str, *, width: int, indent: int = 2, style: str = "") -> Wrapped:
+    """Return a label with text beside it; the text wraps under itself."""
+    return Wrapped(text=text, indent=indent, label=label, label_width=width, style=style)
 
 
 def title_line(name: str, text: str, width: int) -> Trimmed:
     """Return a bold name with text beside it, or under it where the line is too short."""
     gap = "   " if cell_len(name) + cell_len(text) + 3 <= width else "\n  "
     return Trimmed(Text.assemble(Text(name, style="bold"), gap, text))
-
-
-def labelled(label: str, text: str, *, width: int, indent: int = 2, style: str = "") -> Trimmed:
-    """Return a label with text beside it; the text wraps under itself."""
-    grid = Table.grid(padding=0)
-    grid.add_column(width=indent)
-    grid.add_column(width=width, no_wrap=True)
-    grid.add_column()
-    grid.add_row("", Text(label, style=style), Text(text))
-    return Trimmed(grid)
 
 
 def literal(lines: Sequence[str]) -> Literally:
@@ -139,8 +164,4 @@ def _chosen(columns: list[Column], room: int) -> list[Column]:
 
 
 def _least_width(columns: Sequence[Column]) -> int:
-    sizes = [
-        column.width if column.shortest is None else min(column.width, column.shortest)
-        for column in columns
-    ]
-    return sum(sizes) + GAP * max(len(columns) - 1, 0)
+    return sum(column.least_width for column in columns) + GAP * max(len(columns) - 1, 0)
