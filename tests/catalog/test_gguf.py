@@ -136,6 +136,36 @@ def test_latent_attention(tmp_path: Path) -> None:
     assert (shape.kv_lora_rank, shape.qk_rope_head_dim) == (32, 8)
 
 
+def write_part(path: Path, number: int, count: int) -> int:
+    writer = begin(path, "llama", layers=2) if number == 0 else gguf.GGUFWriter(path, "llama")
+    writer.add_uint16("split.no", number)
+    writer.add_uint16("split.count", count)
+    total = add(writer, f"blk.{number}.ffn_up.weight", FFN, HIDDEN)
+    finish(writer)
+    return total
+
+
+def test_a_split_model_is_counted_whole(tmp_path: Path) -> None:
+    names = [tmp_path / f"big-{n:05d}-of-00002.gguf" for n in (1, 2)]
+    total = sum(write_part(path, place, 2) for place, path in enumerate(names))
+    assert shape_from_gguf(names[0]).total_params == total
+    with pytest.raises(InputError, match="give the first"):
+        shape_from_gguf(names[1])
+    names[1].unlink()
+    with pytest.raises(InputError, match="no such file"):
+        shape_from_gguf(names[0])
+
+
+def test_a_model_without_attention(tmp_path: Path) -> None:
+    path = tmp_path / "mamba.gguf"
+    writer = gguf.GGUFWriter(path, "mamba")
+    writer.add_block_count(2)
+    writer.add_embedding_length(HIDDEN)
+    finish(writer)
+    with pytest.raises(InputError, match="head_count"):
+        shape_from_gguf(path)
+
+
 def test_a_long_vocabulary_is_counted_and_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "long.gguf"
     writer = gguf.GGUFWriter(path, "llama")

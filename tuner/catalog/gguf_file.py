@@ -12,6 +12,7 @@ from tuner.errors import InputError, MissingDataError, Where
 from tuner.records.model import Attention, ModelShape
 from tuner.records.sources import Grade, Source
 
+_MAX_PARTS = 1_000
 _MAX_LAYERS = 2_000
 _MAX_WIDTH = 1_000_000
 
@@ -24,8 +25,8 @@ def shape_from_gguf(path: str | Path) -> ModelShape:
     MissingDataError
         The ``gguf`` package is not installed.
     InputError
-        The file cannot be read, is no GGUF file, is damaged, or holds an impossible value. Of a
-        split model the first part must be given; its tensors alone are counted.
+        The file cannot be read, is no GGUF file, is damaged, or holds an impossible value; or a
+        part of a split model is not beside it.
     """
     file = Path(path).expanduser()
     where = Where(file=str(file))
@@ -37,8 +38,25 @@ def shape_from_gguf(path: str | Path) -> ModelShape:
     prefix = f"{architecture}."
     values = {key.removeprefix(prefix): value for key, value in header.fields.items()}
     facts = Facts(values, str(file))
+    for part in _other_parts(file, header):
+        header.tensors |= read_header(part).tensors
     sizes = {name: math.prod(dims) for name, (dims, _) in header.tensors.items()}
     return _shape(file, facts, sizes, _dtype(header), _vocabulary(header, facts))
+
+
+def _other_parts(file: Path, header: GgufHeader) -> list[Path]:
+    """Return the other files of a split model: ``name-00002-of-00003.gguf`` beside the first."""
+    count = header.fields.get("split.count")
+    if not isinstance(count, int) or not 1 < count <= _MAX_PARTS:
+        return []
+    ending = f"-00001-of-{count:05d}.gguf"
+    if not file.name.endswith(ending):
+        raise InputError(
+            f"one of {count} parts; give the first one, whose name ends in {ending}.",
+            where=Where(file=str(file)),
+        )
+    stem = file.name.removesuffix(ending)
+    return [file.with_name(f"{stem}-{n:05d}-of-{count:05d}.gguf") for n in range(2, count + 1)]
 
 
 def _require_package(where: Where) -> None:
@@ -59,7 +77,10 @@ def _shape(
     mtp = facts.integer("nextn_predict_layers", minimum=0, maximum=64) or 0
     heads = _per_layer(facts, "attention.head_count")
     if heads is None:
-        raise facts.error("attention.head_count", None, "a number of attention heads")
+        raise InputError(
+            "no attention.head_count: a model without attention is not supported.",
+            where=Where(file=str(file), key="attention.head_count"),
+        )
     kv_heads = _per_layer(facts, "attention.head_count_kv") or heads
     hidden = facts.required("embedding_length", maximum=_MAX_WIDTH)
     mla = facts.integer("attention.kv_lora_rank", maximum=_MAX_WIDTH)
