@@ -159,6 +159,7 @@ def test_a_split_model_is_counted_whole(tmp_path: Path) -> None:
 def test_a_model_without_attention(tmp_path: Path) -> None:
     path = tmp_path / "mamba.gguf"
     writer = gguf.GGUFWriter(path, "mamba")
+    writer.add_vocab_size(VOCAB)
     writer.add_block_count(2)
     writer.add_embedding_length(HIDDEN)
     finish(writer)
