@@ -58,6 +58,13 @@ def simulate(
     batch: Annotated[int, typer.Option(help="Sequences at once.")] = 256,
     steps: Annotated[int, typer.Option(help="Steps of each sequence.")] = 400,
     seed: Annotated[int, typer.Option(help="Of models and samples.")] = 0,
+    tree: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TREE",
+            help="Trees against chains: 2x2x2, 5/4/26, eagle-1 or all; repeatable.",
+        ),
+    ] = None,
     plot: PlotFile = None,
 ) -> None:
     """Run the exact sampler on toy models: tokens a verify pass, acceptance, time, KV cache.
@@ -70,6 +77,19 @@ def simulate(
     _check(counts, len(qualities), c, vocab, order, batch, steps, seed)
     setting = SamplingSetting(temperature=temperature, top_k=top_k, top_p=top_p)
     toy, title = _toy(model, vocab, order, text, setting, seed)
+    if tree:
+        if plot_path is not None or len(qualities) > 1:
+            raise InputError("--tree compares trees under one drafter, without --plot.")
+        _show_trees(
+            toy,
+            f"{title} · {qualities[0].label} · seed {seed}",
+            qualities[0],
+            tree,
+            batch,
+            steps,
+            seed,
+        )
+        return
     rows = _run(toy, qualities, counts, c, batch, steps, seed)
     if plot_path is not None:
         from tuner.report.trial_figure import trial_figure
@@ -244,6 +264,34 @@ def _run(
                 )
                 rows.append(TrialRow(quality=quality, trial=trial))
     return rows
+
+
+def _show_trees(
+    toy: ToyTarget,
+    title: str,
+    quality: Quality,
+    trees: list[str],
+    batch: int,
+    steps: int,
+    seed: int,
+) -> None:
+    import numpy as np
+
+    from tuner.report.tree_trial import render_trees, tree_document
+    from tuner.simulate.tree_trial import compare_trees, read_plan
+
+    plans = tuple(plan for text in trees for plan in read_plan(text))
+    target, drafter = toy.pair(quality, np.random.default_rng([seed, 2]))
+    with progress_bar(len(plans)) as report:
+        rows = compare_trees(
+            target, drafter, plans=plans, batch=batch, steps=steps, seed=seed, report=report
+        )
+    output = current_output()
+    if output.json:
+        output.emit_json(tree_document(title, rows, seed))
+        return
+    blocks = not output.console().options.ascii_only
+    output.show(*render_trees(title, rows, width=screen_width(), blocks=blocks))
 
 
 def _show(title: str, rows: list[TrialRow], seed: int) -> None:

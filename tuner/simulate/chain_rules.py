@@ -163,14 +163,14 @@ CHAIN_RULES: dict[str, ChainRule] = {
 
 def _at(rows: RowArray, tokens: IntArray) -> FloatArray:
     """Return each row's value at its token, shape (...)."""
-    picked: FloatArray = np.take_along_axis(rows, tokens[..., None], axis=-1)[..., 0]
-    return picked
+    picked = np.take_along_axis(rows, tokens[..., None], axis=-1)[..., 0]
+    return np.asarray(picked, dtype=np.float64)
 
 
 def _one_by_one(keep: FloatArray) -> FloatArray:
     """Return the law of the number kept when each is kept with its chance until one is not."""
     ones = np.ones((*keep.shape[:-1], 1))
-    law: FloatArray = np.concatenate([ones, np.cumprod(keep, axis=-1)], axis=-1)
+    law = np.concatenate([ones, np.cumprod(keep, axis=-1)], axis=-1, dtype=np.float64)
     law[..., :-1] *= 1.0 - keep
     return law
 

@@ -117,13 +117,12 @@ class RuleScheme:
         )
 
 
-#: ranks on the way to each node of a tree that is small enough to enumerate: two children below
-#: the root and below its first child, then a chain
-_SMALL_PATHS = ((1,), (2,), (1, 1), (1, 2), (1, 1, 1), (1, 1, 1, 1))
+#: trees of N levels with few enough nodes to enumerate: the ranks on the way to each node
+_SMALL_PATHS = {1: "1 2", 2: "1 2 11 12", 3: "1 2 11 12 111", 4: "1 2 11 111 1111"}
 
 
 def _small_tree(levels: int) -> DraftTree:
-    return tree_of_paths(path for path in _SMALL_PATHS if len(path) <= levels)
+    return tree_of_paths([int(rank) for rank in path] for path in _SMALL_PATHS[levels].split())
 
 
 @dataclass(frozen=True, slots=True)

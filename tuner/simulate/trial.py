@@ -160,7 +160,7 @@ def run_pair(
     return run_batch(
         target,
         drafter,
-        prompts=own_text(target, length=_burn_in(target, drafter), batch=batch, rng=rng),
+        prompts=burnt_in(target, drafter, batch=batch, rng=rng),
         batch=batch,
         steps=steps,
         num_speculative_tokens=num_speculative_tokens,
@@ -168,9 +168,12 @@ def run_pair(
     )
 
 
-def _burn_in(target: NextToken, drafter: NextToken) -> int:
-    """Return how many tokens a text needs to have left its random start behind."""
-    return 4 * max(target.order, drafter.order)
+def burnt_in(
+    target: NextToken, drafter: NextToken, *, batch: int, rng: np.random.Generator
+) -> IntArray:
+    """Return texts that the target writes, long enough to have left a random start behind."""
+    length = 4 * max(target.order, drafter.order)
+    return own_text(target, length=length, batch=batch, rng=rng)
 
 
 def conditional_acceptance(histogram: IntArray) -> FloatArray:
@@ -200,9 +203,8 @@ def mean_distances(target: NextToken, drafter: NextToken, rng: np.random.Generat
 
     Contexts are the ends of ``DISTANCE_CONTEXTS`` texts, long enough to have left the start.
     """
-    length = _burn_in(target, drafter)
-    contexts = DISTANCE_CONTEXTS if length else 1
-    text = own_text(target, length=length, batch=contexts, rng=rng)
+    has_context = max(target.order, drafter.order) > 0
+    text = burnt_in(target, drafter, batch=DISTANCE_CONTEXTS if has_context else 1, rng=rng)
     target_rows = target.probs(last_tokens(text, target.order))
     draft_rows = drafter.probs(last_tokens(text, drafter.order))
     return Distances(
