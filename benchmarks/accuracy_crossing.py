@@ -53,7 +53,7 @@ def score_crossings(subjects: Subjects, knowledge_of: KnowledgeOf) -> list[Cross
     found = []
     for group in _curves(subjects):
         first = group[0]
-        question = question_of(first.row, (first.row.k or 1,))
+        question = question_of(first.row)
         rows = [row for row in (observed_plain(first), observed_speculative(first)) if row]
         curve = answer(question, knowledge_of(first.row), rows, batches=LOAD_GRID.tolist())
         batches = np.array([speed.row.batch or 1.0 for speed in group])

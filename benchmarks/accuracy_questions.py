@@ -74,22 +74,31 @@ def why_not(row: MeasuredRow) -> str | None:
     return None
 
 
-def question_of(row: MeasuredRow, lengths: tuple[int, ...]) -> Question:
-    """Return the question for a row; what the source leaves open is assumed as a user would.
+def question_of(row: MeasuredRow, lengths: tuple[int, ...] = ()) -> Question:
+    """Return the question for a row's own setting, or for several draft lengths.
 
-    Unknown temperature counts as greedy, an unknown batch as 1, an unknown engine as vLLM.
+    What the source leaves open is assumed as a user would: unknown temperature counts as greedy,
+    an unknown batch as 1, an unknown engine as vLLM.
     """
     situation = _situation(_SituationKey.of(row))
     batch = row.batch if row.batch and row.batch > 0 else 1.0
-    arm = Arm(plan=_plan(row, situation), lengths=tuple(sorted(set(lengths))))
-    if row.is_tree and row.tree is not None:
-        steps, topk, tokens = row.tree
-        tree = TreeSetting(num_steps=steps, topk=topk, draft_tokens=tokens)
-        arm = replace(arm, lengths=(tokens - 1,), trees=(tree,))
+    arm = _arm(row, _plan(row, situation), lengths)
     profile = replace(
         situation.profile, workload=replace(situation.profile.workload, batch=((batch, 1.0),))
     )
     return Question(row=row, situation=replace(situation, profile=profile), arm=arm, batch=batch)
+
+
+def _arm(row: MeasuredRow, plan: DraftPlan, lengths: tuple[int, ...]) -> Arm:
+    if lengths:
+        return Arm(plan=plan, lengths=tuple(sorted(set(lengths))))
+    assert row.setting is not None  # rows without one are not asked about
+    length, numbers = row.setting
+    if numbers is None:
+        return Arm(plan=plan, lengths=(length,))
+    steps, topk, tokens = numbers
+    tree = TreeSetting(num_steps=steps, topk=topk, draft_tokens=tokens)
+    return Arm(plan=plan, lengths=(tokens - 1,), trees=(tree,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +244,9 @@ def observed_plain(speed: SpeedRow) -> ObservedRow | None:
 def observed_speculative(speed: SpeedRow) -> ObservedRow | None:
     """Return a speculative run as a user would enter it: τ and the best timing there is."""
     row = speed.row
-    if row.method is None or not row.k:
+    if row.method is None or row.setting is None:
         return None
+    length, tree = row.setting
     tpot_ms = output_tok_s = speedup = None
     has_plain_time = speed.plain_tpot_s is not None or speed.plain_output_tok_s is not None
     if speed.speedup is not None and not has_plain_time:
@@ -247,10 +257,10 @@ def observed_speculative(speed: SpeedRow) -> ObservedRow | None:
         output_tok_s = _all_sequences(row, speed.output_tok_s)
     return ObservedRow(
         method=row.method,
-        num_speculative_tokens=row.k,
-        tree=row.tree,
+        num_speculative_tokens=length,
+        tree=tree,
         batch=row.batch or 1.0,
-        acceptance_length=_possible(speed.acceptance_length, row.k),
+        acceptance_length=_possible(speed.acceptance_length, length),
         tpot_ms=tpot_ms,
         output_tok_s=output_tok_s,
         speedup=speedup,

@@ -66,7 +66,7 @@ def _result(
     is_own: bool = False,
 ) -> SpeedResult:
     row = speed.row
-    question = question_of(row, (row.k or 1,))
+    question = question_of(row)
     got = answer(question, knowledge_of(row), observed)
     low, high = got.interval()
     assert speed.speedup is not None
@@ -95,8 +95,8 @@ def predict_calibrated(subjects: Subjects, knowledge_of: KnowledgeOf) -> list[Sp
         groups[_same_load(speed)].append(speed)
     found = []
     for group in groups.values():
-        at = nearest([speed.row.k or 1 for speed in group], 3)
-        run = next(speed for speed in group if (speed.row.k or 1) == at)
+        at = nearest([_length(speed) for speed in group], 3)
+        run = next(speed for speed in group if _length(speed) == at)
         rows = [row for row in (observed_plain(run), observed_speculative(run)) if row]
         for speed in group:
             found.append(
@@ -109,6 +109,10 @@ def predict_calibrated(subjects: Subjects, knowledge_of: KnowledgeOf) -> list[Sp
                 )
             )
     return found
+
+
+def _length(speed: SpeedRow) -> int:
+    return speed.row.setting[0] if speed.row.setting else 0
 
 
 def _same_load(speed: SpeedRow) -> tuple[str, ...]:

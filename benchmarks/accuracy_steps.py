@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.accuracy_scores import quantile
+from scripts.cost_serving import SERVING_SOURCE, Serving, read_serving
 from scripts.evidence import DATA
 from tuner.catalog import find_accelerator, find_model
 from tuner.cost.model import CostModel, learn
@@ -26,7 +24,6 @@ Json = dict[str, object]
 #: names by which a fit leaves these files out
 CURVE_SOURCE = "cost_curve_dsv4flash_b300"
 TABLE_SOURCE = "step_times_modelled"
-SERVING_SOURCE = "plain_tpot_measured"
 #: context of the measured verify curve; its source does not state one (assumed)
 _CURVE_CONTEXT = 1000.0
 _CURVE_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -119,15 +116,7 @@ def _ratios(model: CostModel, batch: np.ndarray, verify: np.ndarray, context: fl
     return times.verify_s / times.baseline_s
 
 
-def _setup(
-    name: str,
-    device: str,
-    tensor: int,
-    dtype: str | None,
-    *,
-    expert: int = 1,
-    engine: Engine = Engine.VLLM,
-) -> CostSetup:
+def _setup(name: str, device: str, tensor: int, dtype: str | None) -> CostSetup:
     target = find_model(name)
     if dtype is None:
         dtype = "fp8" if name.endswith("FP8") else target.native_dtype
@@ -136,142 +125,66 @@ def _setup(
         hardware=Hardware(
             accelerator=find_accelerator(device),
             count=tensor,
-            parallel=Parallel(tensor=tensor, expert=expert),
+            parallel=Parallel(tensor=tensor),
         ),
         dtype=dtype,
-        engine=engine,
+        engine=Engine.VLLM,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingAnchor:
-    """One measured plain serving run."""
-
-    name: str
-    setup: CostSetup
-    batch: float
-    prompt_tokens: float
-    output_tokens: float
-    is_disaggregated: bool
-    tpot_s: float
-    #: relative error of aiconfigurator on the same row, where it gave one
-    other_error: float | None
-
-
-#: words of the ids → catalog names
-_ANCHOR_MODELS = (
-    ("minimax_m2_5", "MiniMaxAI/MiniMax-M2.5"),
-    ("deepseek_r1", "deepseek-ai/DeepSeek-R1"),
-    ("dsr1", "deepseek-ai/DeepSeek-R1"),
-    ("kimi_k2_5", "moonshotai/Kimi-K2.5"),
-    ("kimik2_5", "moonshotai/Kimi-K2.5"),
-    ("qwen3_5", "Qwen/Qwen3.5-397B-A17B"),
-    ("qwen3_32b", "Qwen/Qwen3-32B"),
-)
-_ANCHOR_DEVICES = ("b200", "b300", "gb200", "h100", "h200")
-#: devices of an instance where the id does not say: the smallest count that holds the weights
-_ANCHOR_COUNTS = (1, 2, 4, 8, 16)
-
-
-def serving_anchors(path: Path = DATA / "plain_tpot_measured.csv") -> Iterator[ServingAnchor | str]:
-    """Yield each row as an anchor, or the id of a row that does not say enough."""
-    with open(path, newline="", encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            anchor = _anchor(row)
-            yield row["id"] if anchor is None else anchor
-
-
-def _anchor(row: dict[str, str]) -> ServingAnchor | None:
-    name = row["id"]
-    model = next((target for word, target in _ANCHOR_MODELS if word in name), None)
-    device = next(
-        (word for word in sorted(_ANCHOR_DEVICES, key=len, reverse=True) if word in name), ""
-    )
-    lengths = re.search(r"(\d+)x(\d+)", name)
-    concurrency = re.search(r"_c(\d+)", name)
-    if model is None or not device or lengths is None or concurrency is None:
-        return None
-    tensor = re.search(r"_tp(\d+)", name)
-    expert = re.search(r"_ep(\d+)", name)
-    dtype = next((d for word, d in (("fp4", "nvfp4"), ("fp8", "fp8")) if word in name), None)
-    accelerator = _SYSTEMS.get(f"{device}_sxm", _SYSTEMS.get(device, ""))
-    count = int(tensor.group(1)) if tensor else _smallest(model, accelerator, dtype)
-    engine = next((e for e in Engine if e.value in name), Engine.VLLM)
-    return ServingAnchor(
-        name=name,
-        setup=_setup(
-            model,
-            accelerator,
-            count,
-            dtype,
-            expert=int(expert.group(1)) if expert and int(expert.group(1)) > 0 else 1,
-            engine=engine,
-        ),
-        batch=float(concurrency.group(1)),
-        prompt_tokens=float(lengths.group(1)),
-        output_tokens=float(lengths.group(2)),
-        is_disaggregated="disagg" in name,
-        tpot_s=float(row["silicon_tpot_ms"]) * MILLI,
-        other_error=float(row["aiconfigurator_0_12_tpot_rel_err"] or "nan"),
-    )
-
-
-def _smallest(model: str, device: str, dtype: str | None) -> int:
-    size = {"nvfp4": 0.6, "fp8": 1.0}.get(dtype or "", 2.0)
-    weights = find_model(model).total_params * size
-    memory = find_accelerator(device).memory_bytes
-    return next((n for n in _ANCHOR_COUNTS if weights <= 0.6 * n * memory), _ANCHOR_COUNTS[-1])
-
-
-def plain_serving(prior: CostPrior) -> Json:
+def plain_serving(prior: CostPrior, path: Path = DATA / f"{SERVING_SOURCE}.csv") -> Json:
     """Score plain TPOT, nothing observed, against measured serving."""
-    named: Json = {}
-    errors, others, skipped = [], [], []
-    for anchor in serving_anchors():
-        if isinstance(anchor, str):
-            skipped.append(anchor)
-            continue
-        predicted = predicted_tpot_s(prior, anchor)
-        error = predicted / anchor.tpot_s - 1.0
-        errors.append(abs(error))
-        if anchor.other_error is not None and np.isfinite(anchor.other_error):
-            others.append(abs(anchor.other_error))
-        named[anchor.name] = {
-            "measured_ms": anchor.tpot_s / MILLI,
-            "predicted_ms": predicted / MILLI,
-            "error": error,
+    with open(path, newline="", encoding="utf-8") as stream:
+        other = {
+            row["id"]: float(row["aiconfigurator_0_12_tpot_rel_err"])
+            for row in csv.DictReader(stream)
+            if row["aiconfigurator_0_12_tpot_rel_err"]
         }
+        stream.seek(0)
+        ids = [row["id"] for row in csv.DictReader(stream)]
+    served = read_serving(path)
+    errors = [predicted_tpot_s(prior, run) / run.tpot_s - 1.0 for run in served]
+    scored = {run.name for run in served}
+    rivals = [abs(value) for name, value in other.items() if name in scored]
+    same = [abs(e) for e, run in zip(errors, served, strict=True) if run.name in other]
     return {
-        "n": len(errors),
-        "median": quantile(errors, 0.5),
-        "p90": quantile(errors, 0.9),
+        "n": len(served),
+        "median": quantile(np.abs(errors), 0.5),
+        "p90": quantile(np.abs(errors), 0.9),
         "aiconfigurator": {
-            "n": len(others),
-            "median": quantile(others, 0.5),
-            "p90": quantile(others, 0.9),
+            "n": len(rivals),
+            "median": quantile(rivals, 0.5),
+            "p90": quantile(rivals, 0.9),
+            "product on the same rows, median": quantile(same, 0.5),
+            "product on the same rows, p90": quantile(same, 0.9),
         },
-        "left out": skipped,
-        "rows": named,
+        "left out": [name for name in ids if name not in scored],
+        "rows": {
+            run.name: {
+                "measured_ms": run.tpot_s / MILLI,
+                "predicted_ms": (1.0 + error) * run.tpot_s / MILLI,
+                "error": error,
+            }
+            for run, error in zip(served, errors, strict=True)
+        },
     }
 
 
-def predicted_tpot_s(prior: CostPrior, anchor: ServingAnchor) -> float:
+def predicted_tpot_s(prior: CostPrior, run: Serving) -> float:
     """Return TPOT at a fixed concurrency: a decode step, plus the prefills that share the engine.
 
     In a closed loop every finished request is followed by a prompt; where one engine does both,
     each output token waits for its share of the other sequences' prefills.
     """
-    model = learn(prior, anchor.setup)
-    step = float(
-        model.step(
-            _PLAN,
-            batch=anchor.batch,
-            draft_steps=0,
-            verify_tokens=1,
-            context_tokens=anchor.prompt_tokens + anchor.output_tokens / 2.0,
-        ).baseline_s
+    model = learn(prior, run.setup)
+    times = model.step(
+        _PLAN,
+        batch=run.batch,
+        draft_steps=0,
+        verify_tokens=1,
+        context_tokens=run.prompt_tokens + run.output_tokens / 2.0,
     )
-    if anchor.is_disaggregated:
-        return step
-    prefill = model.prefill_s(anchor.prompt_tokens)
-    return step + (anchor.batch - 1.0) * prefill / anchor.output_tokens
+    step_s = float(times.baseline_s)
+    if run.is_disaggregated:
+        return step_s
+    return step_s + (run.batch - 1.0) * model.prefill_s(run.prompt_tokens) / run.output_tokens

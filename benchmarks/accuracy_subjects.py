@@ -37,12 +37,8 @@ def collect(rows: Sequence[MeasuredRow]) -> Subjects:
             reason = "no plain run in the same setup"
         if reason is None and speed.speedup is not None and speed.speedup <= 0.0:
             reason = "ratio is not positive"
-        if reason is None and speed.row.tree is not None and speed.row.tree[0] < 1:
-            reason = "a plain run in the form of a setting with no draft steps"
-        if reason is None and not speed.row.k and speed.row.tree is None:
-            reason = "number of draft tokens not stated"
-        if reason is None and _is_unsized_tree(speed.row):
-            reason = "tree without its three numbers"
+        if reason is None and speed.row.setting is None:
+            reason = _unknown_setting(speed.row)
         if reason is None:
             paired.append(speed)
         else:
@@ -71,8 +67,10 @@ def collect(rows: Sequence[MeasuredRow]) -> Subjects:
     )
 
 
-def _is_unsized_tree(row: MeasuredRow) -> bool:
-    return row.is_tree and row.tree is None
+def _unknown_setting(row: MeasuredRow) -> str:
+    if row.tree is not None:
+        return "a plain run in the form of a setting with no draft steps"
+    return "tree without its three numbers" if row.is_tree else "number of draft tokens not stated"
 
 
 def target_of(row: MeasuredRow) -> str:

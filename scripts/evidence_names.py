@@ -36,6 +36,23 @@ _ENGINES: tuple[tuple[str, Engine], ...] = (
     ("sglang", Engine.SGLANG),
 )
 
+#: settings of the reference implementations where a paper or leaderboard says "default":
+#: EAGLE-1 ``choices.py`` (26 nodes, 5 levels), EAGLE-2 and EAGLE-3 (60 nodes, topk 10), Medusa
+#: ``mc_sim_7b_63`` (64 nodes, 4 levels); verified tokens count the root
+USUAL_TREES: dict[Method, tuple[int, int, int]] = {
+    Method.EAGLE: (5, 4, 26),
+    Method.EAGLE2: (6, 10, 60),
+    Method.EAGLE3: (8, 10, 60),
+    Method.MEDUSA: (4, 10, 64),
+}
+#: prompt lookup drafts 10 tokens, assisted generation starts with 5, lookahead's window gives
+#: n-grams of 5 (their repositories' defaults)
+USUAL_LENGTHS: dict[Method, int] = {
+    Method.NGRAM: 10,
+    Method.DRAFT_MODEL: 5,
+    Method.LOOKAHEAD: 4,
+}
+
 #: first match wins; a name that mixes several kinds of text stands in ``_MIXES``
 _TASKS: tuple[tuple[str, Task], ...] = (
     (r"gsm8k|math|aime|pythagoras", Task.MATH),

@@ -11,22 +11,30 @@ from functools import cache
 from pathlib import Path
 
 from scripts.evidence_names import (
+    USUAL_LENGTHS,
+    USUAL_TREES,
     GpuName,
     dtypes_of,
     engine_of,
     is_random_text,
     method_of,
-    plain_name,
     tasks_of,
     version_of,
+)
+from scripts.evidence_targets import (
+    DATA,
+    integer,
+    number,
+    parameters_of,
+    read_target_names,
+    scaled,
+    target_of,
 )
 from tuner.records.acceptance import TargetClass
 from tuner.records.methods import Engine, Method, Task
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 #: the one source that does not name its GPU in the rows but elsewhere
 _SPECBUNDLE = "SpecBundle"
-_BILLION = 1e9
 
 
 COLUMNS = [
@@ -122,6 +130,31 @@ class MeasuredRow:
     raw: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def setting(self) -> tuple[int, tuple[int, int, int] | None] | None:
+        """K (or depth) and tree of the run; None where neither is known.
+
+        Papers and leaderboards on the reference implementations often say "default"; the default
+        of that implementation then stands in (``is_setting_assumed``).
+        """
+        if self.is_tree and self.tree is not None:
+            return (self.tree[0], self.tree) if self.tree[0] >= 1 else None
+        if not self.is_tree and self.k:
+            return self.k, None
+        if self.method is None or self.engine_raw != "transformers":
+            return None
+        tree = USUAL_TREES.get(self.method)
+        if tree is not None:
+            return tree[0], tree
+        length = USUAL_LENGTHS.get(self.method)
+        return None if length is None else (length, None)
+
+    @property
+    def is_setting_assumed(self) -> bool:
+        """Whether the setting is the implementation's default rather than stated."""
+        stated = self.tree is not None if self.is_tree else bool(self.k)
+        return not stated and self.setting is not None
+
+    @property
     def is_plain(self) -> bool:
         """Whether speculation was off."""
         return self.method is Method.NONE
@@ -158,18 +191,6 @@ def read_measurements(
 
 
 @cache
-def read_target_names(path: str | Path) -> dict[str, tuple[str | None, str]]:
-    """Return name → (model id, kind); a missing file is an empty map."""
-    if not Path(path).exists():
-        return {}
-    with open(path, newline="", encoding="utf-8") as stream:
-        return {
-            row["name"].strip(): (row["models_id"].strip() or None, row["kind"].strip())
-            for row in csv.DictReader(stream)
-        }
-
-
-@cache
 def read_gpu_names(path: str | Path) -> dict[str, GpuName]:
     """Return hardware name → accelerator; a missing file is an empty map."""
     if not Path(path).exists():
@@ -178,88 +199,16 @@ def read_gpu_names(path: str | Path) -> dict[str, GpuName]:
         return {
             row["name"].strip(): GpuName(
                 accelerator=row["gpus_name"].strip() or None,
-                count_hint=_integer(row["count_hint"]),
+                count_hint=integer(row["count_hint"]),
                 note=row["note"].strip(),
             )
             for row in csv.DictReader(stream)
         }
 
 
-@cache
-def _catalog_ids() -> dict[str, tuple[str, float, float]]:
-    """Return bare model name → (id, total, active parameters) of the models table, if present."""
-    path = DATA / "models.csv"
-    if not path.exists():
-        return {}
-    found: dict[str, tuple[str, float, float]] = {}
-    with open(path, newline="", encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            total = _number(row["total_params_b"]) or _number(row["nonembed_params_b_computed"])
-            active = _number(row["active_params_b"]) or total
-            if total is None or active is None:
-                continue
-            entry = (row["model_id"], total * _BILLION, active * _BILLION)
-            found.setdefault(_bare(row["model_id"]), entry)
-            found[row["model_id"]] = entry
-    return found
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9.]", "", name.rsplit("/", 1)[-1].lower())
-
-
-def _target_of(name: str, targets: dict[str, tuple[str | None, str]]) -> tuple[str | None, str]:
-    """Return (model id, kind), by the names file first, then by the bare name."""
-    for key in (name, plain_name(name)):
-        if key in targets:
-            return targets[key]
-    ids = _catalog_ids()
-    bare = _bare(plain_name(name))
-    # a quantisation in the name does not change the shape
-    stem = re.sub(
-        r"(nvfp4|mxfp4|fp8|fp4|awq.*|gptq.*|autoround.*|int[48]|[48]bit|q\d.*)$", "", bare
-    )
-    for key in (bare, stem, stem + "instruct", stem + "it"):
-        if key and key in ids:
-            return ids[key][0], ""
-    return None, ""
-
-
-def _sizes(text: str) -> tuple[float | None, float | None]:
-    """Return total and active parameters from text such as "30.5 (3.3 act)"."""
-    total = _number(text.split("(")[0])
-    active = re.search(r"\(([\d.]+)\s*act", text)
-    if total is None:
-        return None, None
-    return total * _BILLION, (float(active.group(1)) if active else total) * _BILLION
-
-
-def _name_sizes(name: str) -> tuple[float | None, float | None]:
-    """Return parameters from a model's name, such as Qwen3-30B-A3B."""
-    total = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)b\b", name.lower().replace("_", "-"))
-    active = re.search(r"\ba(\d+(?:\.\d+)?)b\b", name.lower())
-    if not total:
-        return None, None
-    size = float(total.group(1)) * _BILLION
-    return size, float(active.group(1)) * _BILLION if active else size
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(str(text).strip())
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _integer(text: str | None) -> int | None:
-    value = _number(text)
-    return int(value) if value is not None else None
-
-
 def _tree(raw: dict[str, str]) -> tuple[bool, tuple[int, int, int] | None]:
-    steps, topk = _integer(raw["num_steps"]), _integer(raw["topk"])
-    nodes, depth = _integer(raw["num_draft_tokens"]), _integer(raw["draft_len_k"])
+    steps, topk = integer(raw["num_steps"]), integer(raw["topk"])
+    nodes, depth = integer(raw["num_draft_tokens"]), integer(raw["draft_len_k"])
     if topk is not None and topk > 1:
         if steps is None or nodes is None:
             return True, None
@@ -277,7 +226,7 @@ def _tree(raw: dict[str, str]) -> tuple[bool, tuple[int, int, int] | None]:
 
 def _context(raw: dict[str, str], engine: Engine | None) -> float | None:
     """Return tokens of context where decoding ran; a server's limit is not a context."""
-    value = _number(raw["context_len"])
+    value = number(raw["context_len"])
     task = raw["task"].lower()
     lengths = re.search(r"isl (\d+)(?: osl (\d+))?", task)
     if lengths:
@@ -310,20 +259,20 @@ def parse_row(
     raw = {key: (value or "").strip() for key, value in raw.items() if key is not None}
     for column in COLUMNS:
         raw.setdefault(column, "")
-    value = _number(raw["value"])
+    value = number(raw["value"])
     if value is None:
         return None
     method, static = method_of(raw["method"])
     engine = engine_of(raw["engine"])
-    target_id, kind = _target_of(raw["target_model"], targets)
-    total, active = _parameters(raw, target_id)
+    target_id, kind = target_of(raw["target_model"], targets)
+    total, active = parameters_of(raw, target_id)
     is_specbundle = raw["source"].startswith(_SPECBUNDLE)
     gpu = gpus.get(raw["gpu"]) if raw["gpu"] or is_specbundle else None
-    count = _integer(raw["n_gpus"])
+    count = integer(raw["n_gpus"])
     dtype, kv_dtype = dtypes_of(raw["dtype"], raw["target_model"])
     tasks = tasks_of(raw["task"])
     is_tree, tree = _tree(raw)
-    steps = _integer(raw["num_steps"])
+    steps = integer(raw["num_steps"])
     return MeasuredRow(
         id=raw["id"],
         source=raw["source"],
@@ -339,7 +288,7 @@ def parse_row(
         total_params=total,
         active_params=active,
         draft_model=raw["draft_model"] or None,
-        draft_params=_scaled(raw["draft_params_b"]),
+        draft_params=scaled(raw["draft_params_b"]),
         engine=engine,
         engine_raw=raw["engine"],
         engine_version=version_of(raw["engine"], raw["engine_version"]),
@@ -355,11 +304,11 @@ def parse_row(
         tasks=tasks,
         task_raw=raw["task"],
         is_random_text=is_random_text(raw["task"]),
-        temperature=_number(raw["temperature"]),
-        batch=None if raw["rate"] else _number(raw["batch"]),
+        temperature=number(raw["temperature"]),
+        batch=None if raw["rate"] else number(raw["batch"]),
         k=0
         if method is Method.NONE
-        else (steps if steps is not None else _integer(raw["draft_len_k"])),
+        else (steps if steps is not None else integer(raw["draft_len_k"])),
         is_tree=is_tree,
         tree=tree,
         tree_raw=raw["tree"],
@@ -369,28 +318,10 @@ def parse_row(
         value=value,
         sweep=raw["sweep"],
         note=raw["note"],
-        rate=_number(raw["rate"]),
+        rate=number(raw["rate"]),
         use=raw["use"],
         raw=raw,
     )
-
-
-def _scaled(billions: str) -> float | None:
-    value = _number(billions)
-    return value * _BILLION if value else None
-
-
-def _parameters(raw: dict[str, str], target_id: str | None) -> tuple[float | None, float | None]:
-    """Return total and active parameters: the models table, then the row, then the name."""
-    if target_id and target_id in _catalog_ids():
-        return _catalog_ids()[target_id][1:]
-    total, active = _sizes(raw["target_params_b"])
-    if total is None:
-        return _name_sizes(raw["target_model"])
-    if active == total:
-        named = _name_sizes(raw["target_model"])[1]
-        active = named if named is not None and named < 0.8 * total else active
-    return total, active
 
 
 def by_source(rows: Iterable[MeasuredRow]) -> dict[str, list[MeasuredRow]]:
