@@ -1,18 +1,27 @@
-"""What is believed about acceptance: prior, updated by whatever was observed."""
+"""What is believed about acceptance: the prior, updated by whatever was observed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from tuner.acceptance.level import design
-from tuner.acceptance.positions import length_and_slope, lengths_of
-from tuner.acceptance.posterior import shape_posterior
+from tuner.acceptance.evidence import Measured, add_observation
+from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup
+from tuner.acceptance.positions import FloatArray, lengths_of, logistic
+from tuner.acceptance.posterior import CurvePosterior, posterior_curve, prior_curve
+from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.temperature import temperature_shift
 from tuner.records.acceptance import AcceptanceBelief, AcceptanceObservation, AcceptanceQuery
-from tuner.records.acceptance_prior import AcceptancePrior
+from tuner.records.acceptance_prior import AcceptancePrior, PriorCell, ShapeLaw
+from tuner.records.methods import Method, Task
 
-FloatArray = np.typing.NDArray[np.float64]
+#: How far acceptance of one drafter on another task may lie from the prior's expectation of the
+#: difference, and the same for another temperature, in logits (fitted: "task of a target").
+OTHER_TASK_SD = 0.35
+OTHER_TEMPERATURE_SD = 0.15
 
 
 def believe(
@@ -22,53 +31,220 @@ def believe(
     *,
     max_k: int = 16,
 ) -> AcceptanceBelief:
-    """Return the belief about a chain's acceptance for every K up to ``max_k``."""
-    mean, covariance = shape_prior(prior, query)
-    if observed:
-        mean, covariance = shape_posterior(mean, covariance, query, observed)
-    survival, _, length_slope = length_and_slope(mean, max_k)
-    length = lengths_of(survival)
-    variance = np.einsum("ki,ij,kj->k", length_slope, covariance, length_slope)
-    log_sd = np.concatenate(([0.0], np.sqrt(variance) / length[1:]))
-    n, sources, evidence = _evidence(prior, query)
+    """Return the belief about a chain's acceptance for every K up to ``max_k``.
+
+    Parameters
+    ----------
+    prior
+        Fitted tables, ``tuner.catalog.priors.load_acceptance_prior()``.
+    query
+        Method, target, task, sampling and drafter that are asked about.
+    observed
+        Measurements of the same method and target. Rows of another method say nothing here and
+        are passed over; rows at another task or temperature count with the doubt of the step.
+    max_k
+        Longest draft wanted, ≥ 1.
+
+    Returns
+    -------
+    Survival and τ at the centre of the belief, and the standard deviation of ln τ by the delta
+    method: the interval exp(ln τ ± 1.28 sd), kept inside [1, K + 1], holds about 80 %.
+    """
+    law = law_of(prior, query.method)
+    offset = offset_of(law, query.method, query.task)
+    mean, covariance, known = curve_prior(prior, query)
+    measured = _measured(prior, query, observed)
+    if measured:
+        depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
+        basis = basis_of(query.method, depth)
+        found = posterior_curve(mean, covariance, law, offset, basis, measured)
+    else:
+        found = prior_curve(mean, covariance, max_k)
+    survival, log_sd = _summary(found, law, offset, basis_of(query.method, max_k), max_k)
+    cell = _cells(prior).get((query.method, query.task)) or _cells(prior).get((query.method, None))
     return AcceptanceBelief(
         query=query,
         survival=survival,
-        length=length,
+        length=lengths_of(survival),
         length_log_sd=log_sd,
-        origin="posterior" if observed else "prior",
-        n_measurements=n,
-        n_sources=sources,
-        evidence=evidence,
+        coverage=_coverage(query.method, survival),
+        origin="posterior" if measured else "prior",
+        n_measurements=cell.n_measurements if cell else 0,
+        n_sources=cell.n_sources if cell else 0,
+        evidence=cell.evidence if cell else (),
+        notes=_notes(prior, query, known, max_k, bool(measured)),
     )
 
 
-def shape_prior(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[FloatArray, FloatArray]:
-    """Return mean (3,) and covariance (3, 3) of (level, decay, curvature) for a query."""
-    terms = design(query)
-    where = prior.index
-    known = [(where[name], value) for name, value in terms.items() if name in where]
-    at = np.array([index for index, _ in known])
-    value = np.array([number for _, number in known])
-    level = float(value @ prior.coefficients[at])
-    variance = float(value @ prior.covariance[np.ix_(at, at)] @ value)
-    target = prior.targets.get(query.target.target_id or "")
-    drafter = prior.drafters.get(query.drafter or "")
-    level += (target.mean if target else 0.0) + (drafter.mean if drafter else 0.0)
-    variance += (target.sd if target else prior.between_target_sd) ** 2
-    variance += (drafter.sd if drafter else prior.between_drafter_sd) ** 2
-    variance += prior.between_source_sd**2 + prior.residual_sd**2
-    variance *= prior.spread_factor**2
-    shape = prior.shapes[query.method]
-    mean = np.array([level, *(shape.mean + shape.slope * (level - shape.centre))])
-    tilt = np.array([1.0, *shape.slope])
-    covariance = variance * np.outer(tilt, tilt)
-    covariance[1:, 1:] += shape.covariance
-    return mean, covariance
+def law_of(prior: AcceptancePrior, method: Method) -> ShapeLaw:
+    """Return the law of decay and curvature that a method follows."""
+    return prior.copied_law if is_lookup(method) else prior.drafted_law
 
 
-def _evidence(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[int, int, tuple[str, ...]]:
-    for cell in prior.cells:
-        if cell.method is query.method and cell.task is query.task:
-            return cell.n_measurements, cell.n_sources, cell.evidence
-    return 0, 0, ()
+def curve_prior(
+    prior: AcceptancePrior, query: AcceptanceQuery
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Return mean (3,) and covariance (3, 3) of (level, decay and curvature deviations).
+
+    The third value says whether the method itself was ever measured.
+    """
+    level, variance, known = level_prior(prior, query)
+    level += temperature_shift(level, query.temperature, query.rule, query.method)
+    covariance = np.zeros((3, 3))
+    covariance[0, 0] = variance * prior.spread_factor**2
+    covariance[1:, 1:] = law_of(prior, query.method).covariance
+    return np.array((level, 0.0, 0.0)), covariance, known
+
+
+def level_prior(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[float, float, bool]:
+    """Return the level at temperature 0 in logits, its variance, and whether it was measured."""
+    places, values, unknown = _places(prior, replace(query, temperature=0.0))
+    level = float(values @ prior.coefficients[places])
+    variance = float(values @ prior.covariance[np.ix_(places, places)] @ values) + unknown
+    spread = prior.spread
+    for name, table, group in (
+        (query.target.target_id, prior.targets, "target"),
+        (
+            drafter_key(query.drafter, query.method, query.target.target_id),
+            prior.drafters,
+            "drafter",
+        ),
+        (query.series, prior.series, "source"),
+        (query.data_set, prior.series, "data"),
+    ):
+        effect = table.get(name) if name else None
+        if effect is not None:
+            level += effect.mean
+            variance += effect.sd**2
+        else:
+            variance += spread[group] ** 2
+    known = f"method:{query.method}" in prior.index
+    return level, variance + spread["residual"] ** 2, known
+
+
+@lru_cache(maxsize=4096)
+def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[np.ndarray, FloatArray, float]:
+    """Return where a query's terms stand, their values, and the variance of terms not fitted."""
+    places, values, unknown = [], [], 0.0
+    for name, value in design(query):
+        if name in prior.index:
+            places.append(prior.index[name])
+            values.append(value)
+        else:
+            group = "method×task" if "×" in name else name.partition(":")[0]
+            unknown += (prior.spread.get(group, 0.0) * value) ** 2
+    return np.array(places), np.array(values), unknown
+
+
+@lru_cache(maxsize=4)
+def _cells(prior: AcceptancePrior) -> dict[tuple[Method, Task | None], PriorCell]:
+    return {(cell.method, cell.task): cell for cell in prior.cells}
+
+
+def _measured(
+    prior: AcceptancePrior, query: AcceptanceQuery, observed: Sequence[AcceptanceObservation]
+) -> Measured:
+    measured = Measured()
+    for row in observed:
+        if row.method is not query.method or row.tree is not None:
+            continue
+        if row.drafter is not None and query.drafter is not None and row.drafter != query.drafter:
+            continue
+        shift, doubt = _difference(prior, query, row)
+        start = len(measured.lengths), len(measured.rates)
+        add_observation(
+            measured,
+            row,
+            shift=shift,
+            run_log_sd=prior.run_log_sd,
+            copied=is_lookup(query.method),
+        )
+        if doubt:
+            _widen(measured, start, doubt)
+    return measured
+
+
+def _difference(
+    prior: AcceptancePrior, query: AcceptanceQuery, row: AcceptanceObservation
+) -> tuple[float, float]:
+    """Return the expected level of a row minus the query's, and the variance of that step."""
+    task = query.task if row.task is None else row.task
+    temperature = query.temperature if row.temperature is None else row.temperature
+    if task is query.task and temperature == query.temperature:
+        return 0.0, 0.0
+    other = replace(query, task=task, temperature=temperature)
+    here = float(curve_prior(prior, query)[0][0])
+    there = float(curve_prior(prior, other)[0][0])
+    doubt = OTHER_TASK_SD**2 if task is not query.task else 0.0
+    doubt += (OTHER_TEMPERATURE_SD * (temperature - query.temperature)) ** 2
+    return there - here, doubt
+
+
+def _widen(measured: Measured, start: tuple[int, int], doubt: float) -> None:
+    """Add the doubt about a level to rows measured elsewhere (∂ ln τ / ∂ level is about 0.3)."""
+    for rows, since, factor in (
+        (measured.lengths, start[0], 0.09),
+        (measured.rates, start[1], 1.0),
+    ):
+        for place in range(since, len(rows)):
+            k, seen, variance, shift = rows[place]
+            rows[place] = (k, seen, variance + factor * doubt, shift)
+
+
+def _summary(
+    found: CurvePosterior, law: ShapeLaw, offset: FloatArray, basis: FloatArray, max_k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return survival at the mode and the standard deviation of ln τ for K = 0 … max_k."""
+    level = float(found.mean[0])
+    mean, slope = law_at(law, level, offset)
+    shape = np.array((level, mean[0] + found.mean[1], mean[1] + found.mean[2]))
+    rate = logistic(basis @ shape + found.deviation[:max_k])
+    survival = np.cumprod(rate)
+    # ∂ survival_i / ∂ logit_m = survival_i (1 − α_m) for m ≤ i; summed over i ≤ K it is that of τ
+    total = np.cumsum(survival)
+    before = total - survival
+    lost = 1.0 - rate
+    jacobian = basis.copy()
+    jacobian[:, 0] += basis[:, 1:] @ slope
+    weighted = lost[:, None] * jacobian
+    # ∂ τ_K = Σ_m lost_m ∂logit_m (total_K − total_{m−1})
+    gradient = total[:, None] * np.cumsum(weighted, axis=0) - np.cumsum(
+        weighted * before[:, None], axis=0
+    )
+    variance = ((gradient @ found.covariance) * gradient).sum(axis=1)
+    own = found.deviation_variance[:max_k] * lost**2
+    variance += (
+        total**2 * np.cumsum(own)
+        - 2.0 * total * np.cumsum(own * before)
+        + np.cumsum(own * before**2)
+    )
+    log_sd = np.concatenate(([0.0], np.sqrt(np.maximum(variance, 0.0)) / (1.0 + total)))
+    return survival, log_sd
+
+
+def _coverage(method: Method, survival: FloatArray) -> float:
+    """Share of steps with a draft: a copy is taken to start as well as it goes on (assumed)."""
+    if not is_lookup(method) or len(survival) < 2 or survival[0] <= 0.0:
+        return 1.0
+    return float(min(1.0, survival[0] / max(survival[1] / survival[0], 1e-6)))
+
+
+def _notes(
+    prior: AcceptancePrior, query: AcceptanceQuery, known: bool, max_k: int, is_measured: bool
+) -> tuple[str, ...]:
+    notes = []
+    if not known and not is_measured:
+        notes.append(
+            f"no published measurement of {query.method} was used: the belief is the average of "
+            "other methods with a wide interval."
+        )
+    if beyond_training(query) > 0.0 and not is_measured:
+        limit = query.max_context or 2048
+        notes.append(
+            f"the context of {query.context_tokens:.0f} tokens is beyond the {limit} that the "
+            "drafter was trained on; such heads lose acceptance fast."
+        )
+    deepest = prior.deepest_position.get(query.method)
+    if deepest is not None and max_k > deepest:
+        notes.append(f"K above {deepest} was not measured for {query.method}: extrapolated.")
+    return tuple(notes)

@@ -6,63 +6,76 @@ import math
 from functools import lru_cache
 
 from tuner.records.acceptance import AcceptanceQuery, TargetClass
-from tuner.records.methods import DRAFT_KIND, DraftKind, Method, Task, VerifyRule
+from tuner.records.methods import DRAFT_KIND, DraftKind, Method
 
-#: Size to which the size terms are relative (assumed; only the slope is fitted): 30 billion.
+#: Size to which the size term is relative (only its slope is fitted).
 REFERENCE_PARAMS = 30e9
-#: Draft model ÷ target to which its size term is relative (assumed; only the slope is fitted).
+#: Draft model ÷ target to which its size term is relative (only its slope is fitted).
 REFERENCE_DRAFT_SHARE = 0.05
+#: Active parameters above which a mixture of experts counts as large (assumed; only a grouping).
+LARGE_ACTIVE_PARAMS = 16e9
+#: Context that public EAGLE heads were trained on where the drafter does not say: 2048 tokens
+#: (their configs' max_position_embeddings; Arulmurugan's factorial, Jella et al.).
+HEAD_CONTEXT = 2048.0
+#: Methods whose heads are trained on short text unless stated.
+SHORT_CONTEXT_METHODS = frozenset({Method.EAGLE, Method.EAGLE2, Method.EAGLE3, Method.MEDUSA})
 
 
 def target_kind(target: TargetClass) -> str:
-    """Return "dense", "moe-small" (under 20 billion active parameters) or "moe-large"."""
+    """Return "dense", "moe-small" or "moe-large" (by active parameters)."""
     if not target.is_moe:
         return "dense"
-    return "moe-small" if target.active_params < 20e9 else "moe-large"
+    return "moe-small" if target.active_params < LARGE_ACTIVE_PARAMS else "moe-large"
 
 
-def design(query: AcceptanceQuery) -> dict[str, float]:
-    """Return the terms that apply to a query, name → value."""
-    return _design(
-        query.method,
-        target_kind(query.target),
-        round(math.log(query.target.total_params / REFERENCE_PARAMS), 3),
-        query.task,
-        round(query.temperature, 3),
-        query.rule,
-        _draft_size(query),
-    )
-
-
-def _draft_size(query: AcceptanceQuery) -> float:
-    """ln of the draft model's share of the target, about the reference; 0 where there is none."""
-    if query.method is not Method.DRAFT_MODEL or not query.draft_params:
+def beyond_training(query: AcceptanceQuery) -> float:
+    """Return ln(context ÷ context that the drafter was trained on), 0 inside it."""
+    limit = float(query.max_context) if query.max_context else None
+    if limit is None and query.method in SHORT_CONTEXT_METHODS:
+        limit = HEAD_CONTEXT
+    if limit is None or query.context_tokens <= limit:
         return 0.0
-    share = query.draft_params / query.target.total_params
-    return round(math.log(share / REFERENCE_DRAFT_SHARE), 3)
+    return math.log(query.context_tokens / limit)
+
+
+def drafter_key(drafter: str | None, method: Method, target_id: str | None) -> str:
+    """Return the name under which a drafter's own offset is kept.
+
+    A repository path names one drafter; anything else (built-in heads, "EAGLE head") is told apart
+    by method and target.
+    """
+    return drafter if drafter and "/" in drafter else f"{method}@{target_id}"
 
 
 @lru_cache(maxsize=4096)
-def _design(
-    method: Method,
-    kind: str,
-    log_size: float,
-    task: Task,
-    temperature: float,
-    rule: VerifyRule,
-    draft_size: float,
-) -> dict[str, float]:
-    terms = {
-        "base": 1.0,
-        f"method:{method}": 1.0,
-        f"task:{task}": 1.0,
-        f"kind:{kind}": 1.0,
-        "size": log_size,
-    }
-    if DRAFT_KIND[method] is not DraftKind.LOOKUP:
-        terms[f"{method}×{task}"] = 1.0
-    if temperature > 0.0:
-        terms["temperature"] = temperature
-    if draft_size:
-        terms["draft size"] = draft_size
-    return terms
+def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
+    """Return the terms of the level that apply to a query, with their values.
+
+    Temperature is not among them: it acts through ``tuner.acceptance.temperature``.
+    """
+    kind = target_kind(query.target)
+    terms = [
+        ("base", 1.0),
+        (f"method:{query.method}", 1.0),
+        (f"kind:{kind}", 1.0),
+        (f"{query.method}×{kind}", 1.0),
+        (f"task:{query.task}", 1.0),
+        (f"{query.method}×{query.task}", 1.0),
+    ]
+    if query.engine is not None:
+        terms.append((f"engine:{query.engine}", 1.0))
+    if query.target.total_params > 0.0:
+        size = math.log(query.target.total_params / REFERENCE_PARAMS)
+        terms.append(("size", size))
+        if query.method is Method.DRAFT_MODEL and query.draft_params:
+            share = query.draft_params / query.target.total_params
+            terms.append(("draft share", math.log(share / REFERENCE_DRAFT_SHARE)))
+    context = beyond_training(query)
+    if context > 0.0:
+        terms.append(("context", context))
+    return tuple(terms)
+
+
+def is_lookup(method: Method) -> bool:
+    """Whether drafts are copied from text, so that a step may have none."""
+    return DRAFT_KIND[method] is DraftKind.LOOKUP

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tuner.records.acceptance_prior import AcceptancePrior, PriorCell, ShapePrior
+from tuner.records.acceptance_prior import AcceptancePrior, Effect, PriorCell, ShapeLaw
 from tuner.records.cost_prior import PARAMETERS, CostLevel, CostPrior
 from tuner.records.methods import Method, Task
 
@@ -25,26 +27,23 @@ def load_acceptance_prior() -> AcceptancePrior:
 def acceptance_prior_from(document: dict[str, Any]) -> AcceptancePrior:
     """Return the prior in a parsed ``acceptance_prior.json``."""
     terms = tuple(document["terms"])
-    spread = document["sd"]
+    lower = np.array(document["covariance_lower"], dtype=np.float64)
+    covariance = np.zeros((len(terms), len(terms)))
+    covariance[np.tril_indices(len(terms))] = lower
+    covariance += np.tril(covariance, -1).T
     return AcceptancePrior(
         terms=terms,
         index={name: place for place, name in enumerate(terms)},
         coefficients=np.array(document["coefficients"]),
-        covariance=np.array(document["covariance"]),
-        shapes={
-            Method(name): ShapePrior(
-                mean=np.array(shape["mean"]),
-                covariance=np.array(shape["covariance"]),
-                slope=np.array(shape["slope"]),
-                centre=shape["centre"],
-            )
-            for name, shape in document["shapes"].items()
-        },
-        between_target_sd=spread["target"],
-        between_drafter_sd=spread["drafter"],
-        between_source_sd=spread["source"],
-        residual_sd=spread["residual"],
-        spread_factor=spread["factor"],
+        covariance=covariance,
+        drafted_law=_law_from(document["drafted_law"]),
+        copied_law=_law_from(document["copied_law"]),
+        spread=document["spread"],
+        targets=_effects_from(document["targets"]),
+        drafters=_effects_from(document["drafters"]),
+        series=_effects_from(document["series"]),
+        spread_factor=document["spread_factor"],
+        run_log_sd=document["run_log_sd"],
         cells=tuple(
             PriorCell(
                 method=Method(cell["method"]),
@@ -52,12 +51,78 @@ def acceptance_prior_from(document: dict[str, Any]) -> AcceptancePrior:
                 n_measurements=cell["n"],
                 n_sources=len(cell["sources"]),
                 evidence=tuple(cell["evidence"]),
-                sources=tuple(cell["sources"]),
+                sources=tuple(document["sources"][place] for place in cell["sources"]),
             )
             for cell in document["cells"]
         ),
         fitted_on=document["fitted_on"],
+        deepest_position={Method(name): k for name, k in document["deepest_position"].items()},
     )
+
+
+def acceptance_prior_document(prior: AcceptancePrior) -> dict[str, Any]:
+    """Return a prior as plain, rounded data: what ``acceptance_prior_from`` reads."""
+    sources = sorted({source for cell in prior.cells for source in cell.sources})
+    lower = prior.covariance[np.tril_indices(len(prior.terms))]
+    return {
+        "terms": list(prior.terms),
+        "coefficients": [round(float(value), 4) for value in prior.coefficients],
+        "covariance_lower": [round(float(value), 5) for value in lower],
+        "drafted_law": _law_document(prior.drafted_law),
+        "copied_law": _law_document(prior.copied_law),
+        "spread": dict(prior.spread),
+        "targets": _effects_document(prior.targets),
+        "drafters": _effects_document(prior.drafters),
+        "series": _effects_document(prior.series),
+        "spread_factor": prior.spread_factor,
+        "run_log_sd": prior.run_log_sd,
+        "sources": sources,
+        "cells": [
+            {
+                "method": cell.method.value,
+                "task": cell.task.value if cell.task else None,
+                "n": cell.n_measurements,
+                "sources": [sources.index(source) for source in cell.sources],
+                "evidence": list(cell.evidence),
+            }
+            for cell in prior.cells
+        ],
+        "fitted_on": prior.fitted_on,
+        "deepest_position": {m.value: k for m, k in sorted(prior.deepest_position.items())},
+    }
+
+
+def _law_from(document: dict[str, Any]) -> ShapeLaw:
+    return ShapeLaw(
+        base=np.array(document["base"]),
+        slope=np.array(document["slope"]),
+        bend=np.array(document["bend"]),
+        offsets={name: np.array(values) for name, values in document["offsets"].items()},
+        covariance=np.array(document["covariance"]),
+        n_curves=document["n_curves"],
+    )
+
+
+def _law_document(law: ShapeLaw) -> dict[str, Any]:
+    def rounded(values: NDArray[np.float64]) -> Any:
+        return np.round(values, 4).tolist()
+
+    return {
+        "base": rounded(law.base),
+        "slope": rounded(law.slope),
+        "bend": rounded(law.bend),
+        "offsets": {name: rounded(values) for name, values in sorted(law.offsets.items())},
+        "covariance": np.round(law.covariance, 5).tolist(),
+        "n_curves": law.n_curves,
+    }
+
+
+def _effects_from(document: dict[str, list[float]]) -> dict[str, Effect]:
+    return {name: Effect(mean=mean, sd=sd) for name, (mean, sd) in document.items()}
+
+
+def _effects_document(effects: Mapping[str, Effect]) -> dict[str, list[float]]:
+    return {name: [effect.mean, effect.sd] for name, effect in sorted(effects.items())}
 
 
 @cache

@@ -63,6 +63,9 @@ class AcceptanceQuery:
     #: tokens of context at which decoding runs (prompt + half of the output)
     context_tokens: float = 1024.0
     engine: Engine | None = None
+    #: published series that the question continues, and its data set; None = a setup of its own
+    series: str | None = None
+    data_set: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,20 +14,22 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShapePrior:
-    """How conditional acceptance of one method runs over positions, before anything is observed.
+class ShapeLaw:
+    """How conditional acceptance runs over positions, given its level.
 
-    logit α_i = level + decay · φ_1(i) + curvature · φ_2(i); the level has its own model
-    (``AcceptancePrior.coefficients``), the other two are normal about ``mean``.
+    The two numbers behind the level (decay, curvature) are normal about
+    ``base + slope·x + bend·x² + offset[method] + offset[task]`` with x = level − 1.
     """
 
-    #: decay and curvature, shape (2,)
-    mean: FloatArray
-    #: their covariance between (target, drafter, task) curves, shape (2, 2)
-    covariance: FloatArray
-    #: slope of decay and curvature on the level's distance from ``centre``, shape (2,)
+    base: FloatArray
     slope: FloatArray
-    centre: float
+    bend: FloatArray
+    #: method and task → offset, shape (2,)
+    offsets: Mapping[str, FloatArray]
+    #: covariance of the two numbers between curves, shape (2, 2)
+    covariance: FloatArray
+    #: curves that it was learned on
+    n_curves: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +54,6 @@ class PriorCell:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookupPrior:
-    """Acceptance of drafts copied from the text, by task: a draft is there or it is not."""
-
-    #: share of steps that have a draft, 0…1
-    coverage: float
-    coverage_logit_sd: float
-    #: conditional acceptance at position 1 given a draft, as a logit, and its spread
-    level: float
-    level_sd: float
-    n_measurements: int
-    evidence: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AcceptancePrior:
     """Everything that is believed about acceptance before the user measured anything."""
@@ -75,23 +63,25 @@ class AcceptancePrior:
     #: their posterior means, shape (P,), and covariance, shape (P, P)
     coefficients: FloatArray
     covariance: FloatArray
-    shapes: Mapping[Method, ShapePrior]
-    #: standard deviations of the level between targets, drafters, sources and single measurements
-    between_target_sd: float
-    between_drafter_sd: float
-    between_source_sd: float
-    residual_sd: float
-    #: measured offsets of targets (id) and of drafters (name)
+    #: term → place in ``coefficients``
+    index: Mapping[str, int]
+    #: law of drafters that compute their drafts, and of drafts copied from the text
+    drafted_law: ShapeLaw
+    copied_law: ShapeLaw
+    #: standard deviation of the level by kind of grouping ("target", "drafter", "source",
+    #: "residual" and the groups of terms, for values that were never measured)
+    spread: Mapping[str, float]
+    #: measured offsets of targets (id), drafters ("drafter|target") and series (source, data set)
     targets: Mapping[str, Effect] = field(default_factory=dict)
     drafters: Mapping[str, Effect] = field(default_factory=dict)
-    lookup: Mapping[tuple[Method, Task], LookupPrior] = field(default_factory=dict)
+    series: Mapping[str, Effect] = field(default_factory=dict)
     #: factor on predictive standard deviations that makes 80 % intervals hold 80 % of left-out
     #: sources
     spread_factor: float = 1.0
+    #: standard deviation of ln τ between two runs of the same setting
+    run_log_sd: float = 0.01
     cells: tuple[PriorCell, ...] = ()
-    #: the file that the tables were fitted on, and when
+    #: the files that the tables were fitted on
     fitted_on: str = ""
-    #: positions that any measured curve reached, by method
+    #: longest draft with a measured curve, by method
     deepest_position: Mapping[Method, int] = field(default_factory=dict)
-    #: term → place in ``coefficients``
-    index: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,47 @@
+"""The law that ties decay and curvature to the level, method and task."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tuner.acceptance.level import is_lookup
+from tuner.acceptance.positions import FloatArray, copied_basis, curve, drafted_basis
+from tuner.records.acceptance_prior import ShapeLaw
+from tuner.records.methods import Method, Task
+
+#: Levels outside these take the law of the nearest: no curve was measured beyond them.
+MIN_X, MAX_X = -2.0, 2.0
+
+
+def basis_of(method: Method, max_k: int) -> FloatArray:
+    """Return the position columns of a method, shape (max_k, 3)."""
+    return copied_basis(max_k) if is_lookup(method) else drafted_basis(max_k)
+
+
+def offset_of(law: ShapeLaw, method: Method, task: Task | None) -> FloatArray:
+    """Return the law's offset of decay and curvature for a method and task, shape (2,)."""
+    found = np.zeros(2)
+    for name in (f"method:{method}", f"task:{task}"):
+        if name in law.offsets:
+            found = found + law.offsets[name]
+    return found
+
+
+def law_at(law: ShapeLaw, level: float, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return expected (decay, curvature) at a level and their derivative by it, shapes (2,)."""
+    x = min(max(level - 1.0, MIN_X), MAX_X)
+    inside = 1.0 if x == level - 1.0 else 0.0
+    mean = law.base + x * law.slope + x * x * law.bend + offset
+    return mean, inside * (law.slope + 2.0 * x * law.bend)
+
+
+def law_curve(
+    law: ShapeLaw, level_and_deviation: FloatArray, offset: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return survival and its derivative by (level, deviation of decay, of curvature)."""
+    level = float(level_and_deviation[0])
+    mean, slope = law_at(law, level, offset)
+    shape = np.array((level, mean[0] + level_and_deviation[1], mean[1] + level_and_deviation[2]))
+    survival, derivative = curve(shape, basis)
+    derivative[:, 0] += derivative[:, 1] * slope[0] + derivative[:, 2] * slope[1]
+    return survival, derivative
