@@ -174,7 +174,7 @@ def test_several_profiles_start_with_a_summary(
     switched_on: Recommendation, switched_off: Recommendation, undecided: Recommendation
 ) -> None:
     lines = lines_of([switched_on, switched_off, undecided], 100)
-    assert lines[1].split() == ["profile", "advice", "best", "batch", "speedup", "80", "%", "TPOT"]
+    assert lines[1].split() == ["profile", "advice", "best", "draft", "batch", "speedup", "80", "%", "TPOT"]
     assert lines[2].split()[:4] == ["chat-llama-3.3-70b", "ON", "eagle3", "K"]
     assert lines[3].split()[:2] == ["offline-batch-256", "OFF"]
     assert lines[4].split()[1] == "MEASURE"

@@ -33,7 +33,7 @@ _AXES: dict[SweepAxis, tuple[Callable[[str, str], FloatArray], float, float]] = 
 def sweep(
     profile: Annotated[
         str | None,
-        typer.Argument(metavar="[PROFILE]", help="Sweep this profile instead of the formula."),
+        typer.Argument(metavar="PROFILE", help="Sweep this profile instead of the formula."),
     ] = None,
     alpha: Annotated[
         str | None,

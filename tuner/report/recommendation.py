@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from tuner.engines import pretty
 from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
+from tuner.records.methods import Method
 from tuner.report.candidates import candidates_table, difference_sentence
 from tuner.report.decision import STATE_STYLES, STATE_WORDS, decision_lines, headline
 from tuner.report.footer import measurement_part, rests_on_parts, warning_parts
@@ -20,7 +21,7 @@ from tuner.report.layout import (
     paragraph,
     title_line,
 )
-from tuner.report.names import best_drafting, setting_text
+from tuner.report.names import best_drafting, column_name, setting_text
 from tuner.report.numbers import factor, milliseconds_text, plain_number, span
 from tuner.report.schedule import schedule_parts
 
@@ -51,7 +52,7 @@ def render_recommendation(
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
     parts += _decision_part(item, best)
     parts += ["", paragraph(item.context_line)]
-    marked = item.configs[0] if item.decision.state is not State.MEASURE else best
+    marked = _plain(item.configs) if item.decision.state is State.OFF else best
     parts.append(candidates_table(configs, width=width, marked=marked))
     sentences = [difference_sentence(item.configs), item.flatness]
     told = " ".join(text for text in sentences if text)
@@ -82,9 +83,10 @@ def summary_table(found: Sequence[Recommendation], *, width: int) -> RenderableT
                 align="left",
             ),
             Column(
-                title="best",
+                title="best draft",
                 cells=tuple(
-                    f"{b.config.method} {setting_text(b.config)}" if b else "" for b in best
+                    f"{column_name(b.config.method)} {setting_text(b.config)}" if b else ""
+                    for b in best
                 ),
                 align="left",
             ),
@@ -124,8 +126,13 @@ def _top(configs: tuple[Prediction, ...], top: int | None) -> tuple[Prediction, 
     """Return the first ``top``, and plain decoding always: everything is measured against it."""
     if top is None:
         return configs
-    plain = tuple(item for item in configs[top:] if item.config.num_speculative_tokens == 0)
-    return configs[:top] + plain
+    return configs[:top] + tuple(
+        item for item in configs[top:] if item.config.method is Method.NONE
+    )
+
+
+def _plain(configs: tuple[Prediction, ...]) -> Prediction | None:
+    return next((item for item in configs if item.config.method is Method.NONE), None)
 
 
 def _decision_part(item: Recommendation, best: Prediction | None) -> list[RenderableType]:
