@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.acceptance.evidence import DESIGN_EFFECT
+from tuner.acceptance.positions import length_quantile, length_variance
 from tuner.advise.arms import Arm
 from tuner.advise.points import LOAD_GRID, Load
 from tuner.advise.situation import Situation
@@ -67,3 +71,32 @@ def dilution(load: Load, plain_s: float, spec_s: float, delta_s: float) -> float
     plain = load.prefill_s + tokens * plain_s
     spec = load.prefill_s + delta_s + tokens * spec_s
     return plain / spec if spec > 0.0 else 1.0
+
+
+#: 99th percentile of the standard normal distribution
+_Z99 = 2.3263478740408408
+
+
+def request_tpot_s(
+    tpot_s: float, per_position: tuple[float, ...], output_tokens: float
+) -> tuple[float, float]:
+    """Return time per output token of the median request and of the slowest in 100.
+
+    A request of n tokens takes about n/τ steps, whose number varies by renewal theory with
+    variance n Var(L) / τ³ (L = tokens of a step), times the design effect of steps that resemble
+    each other within a request (``tuner.acceptance.evidence``). All steps take the same time.
+    """
+    if not per_position:
+        return tpot_s, tpot_s
+    tau = 1.0 + sum(per_position)
+    variance = float(length_variance(per_position, len(per_position)))
+    steps = max(output_tokens / tau, 1.0)
+    spread = math.sqrt(DESIGN_EFFECT * variance / (tau * tau * steps))
+    return tpot_s, tpot_s * math.exp(_Z99 * spread)
+
+
+def chunk_tokens_p99(per_position: tuple[float, ...]) -> int:
+    """Return the tokens that a streaming client gets at once in all but one of 100 chunks."""
+    if not per_position:
+        return 1
+    return int(length_quantile(per_position, len(per_position), 0.99))

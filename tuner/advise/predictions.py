@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.advise.latency import prefill_delta_s
+from tuner.advise.latency import chunk_tokens_p99, prefill_delta_s, request_tpot_s
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.records.config import CostParts, Prediction, SpecConfig
@@ -34,6 +34,8 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
     delta_s = prefill_delta_s(situation, point.arm, load) if known else None
     tokens_per_s = batch / tpot_s if known else None
+    survival = point.acceptance.per_position(index)
+    half_s, slow_s = request_tpot_s(tpot_s, survival, load.output_tokens) if known else (None, None)
     return Prediction(
         config=SpecConfig(
             method=point.arm.method,
@@ -47,7 +49,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         acceptance_length=Interval.lognormal(
             tau, float(own.acceptance_log_sd[index]), lower=1.0, upper=deepest + 1.0
         ),
-        acceptance_per_position=point.acceptance.per_position(index),
+        acceptance_per_position=survival,
         draft_cost_ratio=(
             None if point.arm.plan.kind in _PASSLESS else float(own.draft_pass[index])
         ),
@@ -74,6 +76,9 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         )
         + own.notes,
         speedup_log_sd=spread,
+        request_tpot_p50_s=half_s,
+        request_tpot_p99_s=slow_s,
+        chunk_tokens_p99=chunk_tokens_p99(survival),
     )
 
 
@@ -102,6 +107,9 @@ def plain_prediction(
         fits_memory=None if max_batch is None else baseline.batch <= max_batch,
         max_batch=max_batch,
         acceptance_source="exact",
+        request_tpot_p50_s=tpot_s,
+        request_tpot_p99_s=tpot_s,
+        chunk_tokens_p99=1,
     )
 
 

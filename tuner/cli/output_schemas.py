@@ -65,6 +65,8 @@ CONFIG = record(
     speedup=INTERVAL,
     output_tok_s=nullable(NUMBER),
     chunk_gap_ms=nullable(NUMBER),
+    chunk_tokens_p99=nullable(WHOLE),
+    request_tpot_ms=record(p50=nullable(NUMBER), p99=nullable(NUMBER)),
     ttft_delta_ms=nullable(NUMBER),
     e2e_ms=nullable(NUMBER),
     usd_per_million_tokens=nullable(NUMBER),

@@ -85,3 +85,9 @@ class Prediction:
     notes: tuple[str, ...] = ()
     #: standard deviation of ln(speedup)
     speedup_log_sd: float = 0.0
+    #: time per output token that half of the requests, and all but one in 100, stay below: luck
+    #: within a request, not doubt about the mean
+    request_tpot_p50_s: float | None = None
+    request_tpot_p99_s: float | None = None
+    #: tokens that all but one in 100 chunks stay at or below
+    chunk_tokens_p99: int | None = None

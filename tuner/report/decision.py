@@ -51,6 +51,7 @@ def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
     lines = []
     if item.decision.state is not State.OFF:
         lines.append(_speed_line(item, best))
+        lines.append(_stream_line(best))
         lines.append(_limit_line(item))
     lines.append(_break_even_line(item, best))
     if item.decision.state is State.OFF:
@@ -100,6 +101,18 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     return text + "."
 
 
+def _stream_line(best: Prediction) -> str:
+    """What a streaming client sees: tokens arrive in chunks, and luck differs between requests."""
+    if best.chunk_gap_s is None or best.request_tpot_p99_s is None:
+        return ""
+    chunk = best.chunk_tokens_p99 or 1
+    size = f"1 to {chunk} tokens" if chunk > 1 else "1 token"
+    return (
+        f"A client gets {size} every {milliseconds_text(best.chunk_gap_s)}; one request in 100 "
+        f"takes over {milliseconds_text(best.request_tpot_p99_s)} a token."
+    )
+
+
 def _limit_line(item: Recommendation) -> str:
     check = item.latency_check
     if check is None:
@@ -112,7 +125,13 @@ def _limit_line(item: Recommendation) -> str:
     )
     if check.best_batch == 0:
         return f"The {limit} ms target is out of reach at every batch; {plain}."
-    return f"The {limit} ms target holds up to {counted(check.best_batch, 'sequence')}; {plain}."
+    gain = ""
+    if 0 < check.plain_batch < check.best_batch:
+        times = factor(check.best_batch / check.plain_batch)
+        gain = f": {times} the users on the same devices"
+    return (
+        f"The {limit} ms target holds up to {counted(check.best_batch, 'sequence')}; {plain}{gain}."
+    )
 
 
 def _break_even_line(item: Recommendation, best: Prediction) -> str:

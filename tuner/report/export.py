@@ -133,6 +133,11 @@ def prediction_dict(item: Prediction) -> Json:
         "speedup": interval_dict(item.speedup),
         "output_tok_s": item.output_tok_s,
         "chunk_gap_ms": _milliseconds(item.chunk_gap_s),
+        "chunk_tokens_p99": item.chunk_tokens_p99,
+        "request_tpot_ms": {
+            "p50": _milliseconds(item.request_tpot_p50_s),
+            "p99": _milliseconds(item.request_tpot_p99_s),
+        },
         "ttft_delta_ms": _milliseconds(item.ttft_delta_s),
         "e2e_ms": _milliseconds(item.e2e_s),
         "usd_per_million_tokens": item.usd_per_million_tokens,
