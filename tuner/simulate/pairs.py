@@ -12,8 +12,8 @@ from tuner.simulate.models import FloatArray, TableModel, softmax
 def drafter_with_acceptance(target: TableModel, acceptance_rate: float) -> TableModel:
     """Return a drafter that the exact rule accepts with the same rate α in every context.
 
-    The drafter mixes the target with a distribution on the target's least likely token, just as
-    much as makes their total variation 1 - α.
+    The drafter mixes the target with the uniform distribution on its least likely tokens: on as
+    many of them as allow the wanted distance, and just as much as makes the total variation 1 - α.
 
     Parameters
     ----------
@@ -27,8 +27,7 @@ def drafter_with_acceptance(target: TableModel, acceptance_rate: float) -> Table
     """
     if not 0.0 <= acceptance_rate <= 1.0:
         raise InputError(f"α {acceptance_rate} is not possible: between 0 and 1.")
-    away = np.zeros_like(target.rows)
-    away[np.arange(len(away)), target.rows.argmin(axis=1)] = 1.0
+    away = _unlikely(target.rows, 1.0 - acceptance_rate)
     reach = row_total_variation(target.rows, away)
     if (reach < 1.0 - acceptance_rate).any():
         least = 1.0 - float(reach.min())
@@ -38,6 +37,21 @@ def drafter_with_acceptance(target: TableModel, acceptance_rate: float) -> Table
     share = ((1.0 - acceptance_rate) / reach)[:, None]
     rows = (1.0 - share) * target.rows + share * away
     return TableModel(rows.reshape((target.vocab_size,) * (target.order + 1)))
+
+
+def _unlikely(rows: FloatArray, distance: float) -> FloatArray:
+    """Return uniform rows on each row's k least likely tokens, k the largest far enough away.
+
+    With k = 1 where no k is far enough.
+    """
+    vocab = rows.shape[1]
+    rank = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1, kind="stable")
+    away: FloatArray = (rank == 0).astype(np.float64)
+    for k in range(2, vocab + 1):
+        candidate = (rank < k) / k
+        is_far = row_total_variation(rows, candidate) >= distance
+        away[is_far] = candidate[is_far]
+    return away
 
 
 def perturbed(target: TableModel, magnitude: float, rng: np.random.Generator) -> TableModel:
