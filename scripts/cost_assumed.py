@@ -10,7 +10,8 @@ from __future__ import annotations
 #: about half of the measured matmul ceiling; a captured layer takes 10–20 µs when it moves nothing;
 #: an engine spends about a millisecond a step on scheduling, sampling and detokenising.
 ASSUMED_MEAN: dict[str, float] = {
-    "bandwidth_efficiency": 0.75,
+    "bandwidth_efficiency": 0.80,
+    "matrix_efficiency": 0.95,
     "matmul_efficiency": 0.55,
     "sharpness": 2.0,
     "layer_floor_s": 15e-6,
@@ -19,7 +20,9 @@ ASSUMED_MEAN: dict[str, float] = {
     "many_token_jump": 0.02,
     "many_token_slope": 0.004,
     "attention_reread": 0.02,
+    "expert_efficiency": 0.85,
     "expert_spread": 0.6,
+    "expert_evenness": 0.85,
     "collective_scale": 1.0,
     "draft_scale": 1.0,
     "draft_pass_overhead_s": 200e-6,
@@ -28,7 +31,8 @@ ASSUMED_MEAN: dict[str, float] = {
 }
 
 ASSUMED_SD: dict[str, float] = {
-    "bandwidth_efficiency": 0.15,
+    "bandwidth_efficiency": 0.1,
+    "matrix_efficiency": 0.1,
     "matmul_efficiency": 0.4,
     "sharpness": 0.3,
     "layer_floor_s": 0.5,
@@ -37,7 +41,9 @@ ASSUMED_SD: dict[str, float] = {
     "many_token_jump": 0.7,
     "many_token_slope": 0.7,
     "attention_reread": 0.7,
+    "expert_efficiency": 0.25,
     "expert_spread": 0.3,
+    "expert_evenness": 0.1,
     "collective_scale": 0.4,
     "draft_scale": 0.3,
     "draft_pass_overhead_s": 0.5,
@@ -48,6 +54,7 @@ ASSUMED_SD: dict[str, float] = {
 #: smallest spread between setups that the prior claims, whatever the fit finds
 SPREAD_FLOOR: dict[str, float] = {
     "bandwidth_efficiency": 0.10,
+    "matrix_efficiency": 0.10,
     "matmul_efficiency": 0.20,
     "sharpness": 0.35,
     "layer_floor_s": 0.30,
@@ -56,12 +63,36 @@ SPREAD_FLOOR: dict[str, float] = {
     "many_token_jump": 0.80,
     "many_token_slope": 0.60,
     "attention_reread": 0.80,
+    "expert_efficiency": 0.15,
     "expert_spread": 0.20,
+    "expert_evenness": 0.06,
     "collective_scale": 0.35,
     "draft_scale": 0.25,
     "draft_pass_overhead_s": 0.45,
     "speculation_tax_s": 0.70,
     "speculation_tax_share": 0.60,
+}
+
+#: standard deviation of the shift of one level (engine, device, format …) before anything is seen
+LEVEL_SD: dict[str, float] = {
+    "bandwidth_efficiency": 0.10,
+    "matrix_efficiency": 0.15,
+    "matmul_efficiency": 0.25,
+    "sharpness": 0.15,
+    "layer_floor_s": 0.30,
+    "step_overhead_s": 0.40,
+    "token_overhead_s": 0.40,
+    "many_token_jump": 0.50,
+    "many_token_slope": 0.50,
+    "attention_reread": 0.50,
+    "expert_efficiency": 0.25,
+    "expert_spread": 0.20,
+    "expert_evenness": 0.05,
+    "collective_scale": 0.30,
+    "draft_scale": 0.35,
+    "draft_pass_overhead_s": 0.35,
+    "speculation_tax_s": 0.50,
+    "speculation_tax_share": 0.40,
 }
 
 #: Several tokens through the vector kernels of quantised formats, through Apple's and integrated

@@ -26,7 +26,7 @@ PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DRAFT_KIND[Method.NONE])
 #: context of the modelled table: its prompt and half of its output
 _MODELLED_CONTEXT = 1024.0 + 128.0
 #: the part of the modelled table that the fit reads; the rest says the same
-_FITTED_NEXTN = (0, 1, 3, 7)
+_FITTED_NEXTN = (1, 3, 7)
 _FITTED_BATCHES = (1.0, 8.0, 32.0, 128.0)
 #: a modelled number informs less than a measured one
 _MODELLED_NOISE = 0.15
@@ -98,7 +98,7 @@ def curve_setup() -> CostSetup:
         hardware=Hardware(
             accelerator=find_accelerator("B300-SXM"), count=4, parallel=Parallel(tensor=4)
         ),
-        dtype="fp8",
+        dtype="nvfp4",  # experts in four bits, as DeepSeek-V4 is published
         engine=Engine.VLLM,
     )
 
@@ -204,8 +204,6 @@ def _modelled_rows(data: Path) -> list[FitRow]:
     for point in points:
         if point.nextn not in _FITTED_NEXTN or point.batch not in _FITTED_BATCHES:
             continue
-        base = plain[point.curve]
-        is_plain = point.nextn == 0
         found.append(
             make_row(
                 point.setup,
@@ -213,8 +211,8 @@ def _modelled_rows(data: Path) -> list[FitRow]:
                 modelled_configuration(point),
                 ids=(f"{MODELLED_SOURCE}:{point.setup.target.model_id}:{point.batch:g}",),
                 source=MODELLED_SOURCE,
-                value=base if is_plain else point.seconds / base,
-                weights=STEP if is_plain else RATIO,
+                value=point.seconds / plain[point.curve],
+                weights=RATIO,
                 noise=_MODELLED_NOISE,
             )
         )

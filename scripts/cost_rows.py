@@ -27,8 +27,11 @@ DRAFT: tuple[float, float, float] = (0.0, 0.0, 1.0)
 RATIO_NOISE = 0.05
 PLAIN_NOISE = 0.06
 END_TO_END_NOISE = 0.12
+#: … and of a time that is batch ÷ throughput: ramps and prefills of a whole benchmark are in it,
+#: alike for all rows of a source
+THROUGHPUT_NOISE = 0.15
 #: τ taken from other runs of the same target and method: shared by the sweep, and row by row
-BORROWED_SWEEP_NOISE = 0.12
+BORROWED_SWEEP_NOISE = 0.25
 BORROWED_NOISE = 0.05
 _PER_SEQUENCE = re.compile(r"per[- ](user|request|sequence|stream|seq)", re.IGNORECASE)
 _AGGREGATE = re.compile(r"made aggregate|aggregate of", re.IGNORECASE)
@@ -59,13 +62,15 @@ class FitRow:
     log_value: float
     noise: float
     shared_noise: float = 0.0
+    #: 1 for a time that is batch ÷ throughput of a whole benchmark at batch > 1
+    from_throughput: float = 0.0
     #: what else fixes the prediction: passes and context
     place: tuple[float, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for rows of which the model predicts the same."""
-        borrowed = self.shared_noise > 0.0
+        borrowed = self.shared_noise > 0.0 and self.weights == RATIO
         return (self.draft_group, self.levels, self.place, self.weights, borrowed)
 
 
@@ -108,6 +113,7 @@ def make_row(
     weights: tuple[float, float, float],
     noise: float,
     shared_noise: float = 0.0,
+    from_throughput: float = 0.0,
     sweep: tuple[str, str] = ("", ""),
 ) -> FitRow:
     """Return a row with the terms and the levels of its run."""
@@ -139,6 +145,7 @@ def make_row(
         log_value=math.log(value),
         noise=noise,
         shared_noise=shared_noise,
+        from_throughput=from_throughput,
         place=tuple(configuration),
     )
 
@@ -225,6 +232,7 @@ def _plain_rows(rows: Iterable[MeasuredRow]) -> list[FitRow]:
         setup, configuration = setup_of(row), configuration_of(row)
         if setup is None or configuration is None:
             continue
+        throughput = row.metric != "baseline_tpot_ms"
         prefill = "prefill" in row.note.lower() or "end to end" in row.note.lower()
         found.append(
             make_row(
@@ -236,7 +244,9 @@ def _plain_rows(rows: Iterable[MeasuredRow]) -> list[FitRow]:
                 value=step_s,
                 weights=STEP,
                 noise=END_TO_END_NOISE if prefill else PLAIN_NOISE,
-                sweep=(row.source, row.sweep),
+                shared_noise=THROUGHPUT_NOISE if throughput else 0.0,
+                from_throughput=float(throughput and configuration.batch > 1.0),
+                sweep=(row.source, "throughput"),
             )
         )
     return found

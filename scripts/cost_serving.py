@@ -66,10 +66,10 @@ def read_serving(path: Path) -> list[Serving]:
 
 
 def serving_rows(path: Path) -> list[FitRow]:
-    """Return decode steps: TPOT less the share of other sequences' prefills.
+    """Return decode steps: TPOT less what other sequences' prefills add to it.
 
-    In a closed loop a prompt follows every finished request; an engine that does both makes each
-    output token wait for (concurrency − 1) prefills over the length of an answer.
+    In a closed loop a prompt follows every finished request, so that the share
+    (concurrency − 1) ÷ output tokens of all steps also holds a prefill and takes as long as that.
     """
     prior = CostPrior(
         mean=tuple(math.log(ASSUMED_MEAN[name]) for name in PARAMETERS),
@@ -81,8 +81,8 @@ def serving_rows(path: Path) -> list[FitRow]:
         step_s = row.tpot_s
         if not row.is_disaggregated:
             prefill_s = learn(prior, row.setup).prefill_s(row.prompt_tokens)
-            waiting_s = (row.batch - 1.0) * prefill_s / row.output_tokens
-            step_s = max(step_s - waiting_s, 0.5 * step_s)
+            share = (row.batch - 1.0) / row.output_tokens
+            step_s = max((step_s - share * prefill_s) / (1.0 - share), 0.5 * step_s)
         elif row.batch > _LARGEST_DISAGGREGATED:
             continue
         context = row.prompt_tokens + row.output_tokens / 2.0
@@ -92,7 +92,7 @@ def serving_rows(path: Path) -> list[FitRow]:
                 plan,
                 Configuration(row.batch, 0.0, 1.0, context),
                 ids=(row.name,),
-                source=SERVING_SOURCE,
+                source=f"{SERVING_SOURCE}:{row.setup.target.model_id}:{row.setup.engine}",
                 value=step_s,
                 weights=STEP,
                 noise=_NOISE if row.is_count_stated else _ASSUMED_COUNT_NOISE,

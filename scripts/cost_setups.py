@@ -28,6 +28,9 @@ _USUAL_TREES: dict[Method, tuple[int, int]] = {
 }
 #: drafts of lookup methods whose length is left to the default: prompt lookup 10, lookahead's 4
 _USUAL_LENGTHS = {Method.NGRAM: 10, Method.LOOKAHEAD: 4}
+#: published with experts in four bits, whatever the label of the rest: 284 B parameters run on two
+#: cards of 96 GB and on one DGX Spark (sources of the rows)
+_FOUR_BIT_EXPERTS = re.compile(r"DeepSeek-V4")
 #: experts in host memory, by the words of the source
 _HOST_EXPERTS = re.compile(r"cpu experts|\+ cpu|hybrid gpu\+cpu", re.IGNORECASE)
 
@@ -108,13 +111,15 @@ def _sizes(row: MeasuredRow) -> tuple[float, float] | None:
 
 
 def _dtype(row: MeasuredRow, shape: ModelShape) -> str:
+    if _FOUR_BIT_EXPERTS.search(shape.model_id) and row.dtype in (None, "fp8", "bfloat16"):
+        return "mxfp4"
     if row.dtype:
         return row.dtype
     return "gguf:Q4_K_M" if row.engine is Engine.LLAMACPP else shape.native_dtype
 
 
 def _drafter(row: MeasuredRow) -> Drafter | None:
-    if row.method is None or row.draft_model is None and row.draft_params is None:
+    if row.method is None or (row.draft_model is None and row.draft_params is None):
         return None
     for known in drafters_for(row.target_id) if row.target_id else ():
         if known.path_or_id == row.draft_model and known.method is row.method:

@@ -25,8 +25,8 @@ from tuner.records.cost_prior import DRAFT_PARAMETERS, PARAMETERS
 
 FloatArray = NDArray[np.float64]
 
-#: standard deviation of a level's shift before anything is seen (partial pooling)
-LEVEL_SD = 0.35
+#: by how much batch ÷ throughput of a whole benchmark exceeds a decode step, ln: ramps and prefills
+THROUGHPUT_BIAS, THROUGHPUT_BIAS_SD = 0.10, 0.10
 #: rows whose residual is this many noise deviations away count less (faults, misprints)
 _ROBUST = 4.0
 #: no parameter is believed to differ by more than this between sources (a factor of 2.7)
@@ -34,7 +34,8 @@ _LARGEST_VARIANCE = 1.0
 #: parameters that a kind of level may shift
 SHIFTS: dict[str, tuple[str, ...]] = {
     "engine": (
-        "bandwidth_efficiency",
+        "matrix_efficiency",
+        "expert_efficiency",
         "matmul_efficiency",
         "layer_floor_s",
         "step_overhead_s",
@@ -52,23 +53,29 @@ SHIFTS: dict[str, tuple[str, ...]] = {
         "many_token_slope",
         "draft_pass_overhead_s",
     ),
-    "weights": (
+    "vendor": (
         "bandwidth_efficiency",
+        "expert_efficiency",
+        "matmul_efficiency",
+        "layer_floor_s",
+        "step_overhead_s",
+    ),
+    "weights": (
+        "matrix_efficiency",
+        "expert_efficiency",
         "matmul_efficiency",
         "many_token_jump",
         "many_token_slope",
     ),
     "engine+device": (
-        "bandwidth_efficiency",
+        "matrix_efficiency",
         "matmul_efficiency",
         "many_token_jump",
         "many_token_slope",
     ),
     "layers": (
-        "bandwidth_efficiency",
         "matmul_efficiency",
         "layer_floor_s",
-        "expert_spread",
         "speculation_tax_s",
     ),
     "kind": DRAFT_PARAMETERS,
@@ -87,6 +94,7 @@ class Fitted:
     beta: FloatArray
     source_variance: FloatArray
     setup_variance: FloatArray
+    throughput_bias: float = THROUGHPUT_BIAS
     covariance: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
 
@@ -108,6 +116,7 @@ class Problem:
         self.rows = rows
         self.terms: StepTerms = join_terms([row.terms for row in rows])
         self.log_value = np.array([row.log_value for row in rows])
+        self.from_throughput = np.array([row.from_throughput for row in rows])
         tokens = np.array([row.log_tokens for row in rows])
         self.places = Places(
             np.array([row.log_batch for row in rows]),
@@ -151,10 +160,10 @@ class Problem:
         return log_step_and_gradient(parts, self.places)
 
     def design(self, gradient: FloatArray) -> FloatArray:
-        """Return the derivative of each row by the free part of β, shape (n, free)."""
+        """Return the derivative of each row by the free part of β and by the throughput bias."""
         shifts = self.levels[:, :, None] * gradient.T[:, None, :]
         full = np.concatenate((gradient.T, shifts.reshape(len(self.rows), -1)), axis=1)
-        return full[:, self.free]
+        return np.concatenate((full[:, self.free], self.from_throughput[:, None]), axis=1)
 
 
 def _may_shift(level: str) -> NDArray[np.bool_]:
@@ -166,6 +175,7 @@ def solve(
     rows: Sequence[FitRow],
     mean: FloatArray,
     mean_sd: FloatArray,
+    level_sd: FloatArray,
     level_mean: dict[str, FloatArray],
     start: Fitted | None,
     *,
@@ -179,6 +189,8 @@ def solve(
     ----------
     mean, mean_sd
         Belief about the common parameters before the rows.
+    level_sd
+        Standard deviation of a level's shift before anything is seen (partial pooling).
     level_mean
         Expected shifts of levels for which physics says something.
     start
@@ -191,15 +203,17 @@ def solve(
         [mean, *(level_mean.get(name, np.zeros(N_PARAMETERS)) for name in problem.names)]
     )
     free = problem.free
-    prior_sd = np.concatenate([mean_sd, np.full(len(problem.names) * N_PARAMETERS, LEVEL_SD)])[free]
+    prior_sd = np.concatenate([mean_sd, np.tile(level_sd, len(problem.names))])
+    prior_sd = np.append(prior_sd[free], THROUGHPUT_BIAS_SD)
     fitted = _begin(problem, prior_beta, start, spread)
     inflation = np.ones(len(rows))
     for iteration in range(iterations):
         predicted, gradient = problem.predict(fitted.beta)
         design = problem.design(gradient)
-        residual = problem.log_value - predicted
+        residual = problem.log_value - predicted - fitted.throughput_bias * problem.from_throughput
         normal = np.diag(prior_sd**-2.0)
-        right = (prior_beta - fitted.beta)[free] * prior_sd**-2.0
+        away = np.append((prior_beta - fitted.beta)[free], THROUGHPUT_BIAS - fitted.throughput_bias)
+        right = away * prior_sd**-2.0
         precisions = []
         for block in problem.blocks:
             precision = np.linalg.inv(_covariance(block, gradient, fitted, inflation))
@@ -208,7 +222,8 @@ def solve(
             normal += weighted @ design[block.places]
             right += weighted @ residual[block.places]
         move = np.clip(np.linalg.solve(normal, right), -0.5, 0.5)
-        fitted.beta[free] += move
+        fitted.beta[free] += move[:-1]
+        fitted.throughput_bias += float(move[-1])
         residual = residual - design @ move
         _update_variances(problem, gradient, residual, precisions, fitted)
         if iteration >= 1:
@@ -274,7 +289,7 @@ def _update_variances(
         source_sum += np.minimum(mean**2, 6.0 * fitted.source_variance) + left
         source_count += 1
         for is_draft, same in ((False, block.same_group), (True, block.same_draft)):
-            chosen = _IS_DRAFT == is_draft
+            chosen = is_draft == _IS_DRAFT
             for members in _members(same):
                 part = own[chosen][:, members]
                 variance = fitted.setup_variance[chosen]

@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from scripts.cost_assumed import ASSUMED_LEVELS, ASSUMED_MEAN, ASSUMED_SD, SPREAD_FLOOR
+from scripts.cost_assumed import (
+    ASSUMED_LEVELS,
+    ASSUMED_MEAN,
+    ASSUMED_SD,
+    LEVEL_SD,
+    SPREAD_FLOOR,
+)
 from scripts.cost_files import file_rows
 from scripts.cost_rows import FitRow, fit_rows
 from scripts.cost_solver import Fitted, level_shifts, solve
@@ -80,7 +86,7 @@ def all_rows(
     return [
         row
         for row in found
-        if row.source not in exclude_sources and row.target not in exclude_targets
+        if row.source.partition(":")[0] not in exclude_sources and row.target not in exclude_targets
     ]
 
 
@@ -90,6 +96,7 @@ def fit_from(used: Sequence[FitRow], *, start: Fitted | None = None) -> tuple[Co
         used,
         np.log([ASSUMED_MEAN[name] for name in PARAMETERS]),
         np.array([ASSUMED_SD[name] for name in PARAMETERS]),
+        np.array([LEVEL_SD[name] for name in PARAMETERS]),
         {level: _vector(shift) for level, shift in ASSUMED_LEVELS.items()},
         start,
         spread=np.array([SPREAD_FLOOR[name] for name in PARAMETERS]),

@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 #: level of engines that the product does not configure (research code, MLX …)
 OTHER_ENGINE = "other"
+#: vendors of GPUs whose kernels and collectives are not CUDA's
+OWN_SOFTWARE = frozenset({"amd", "intel"})
 
 
 def setup_levels(setup: CostSetup) -> tuple[str, ...]:
@@ -25,6 +27,9 @@ def setup_levels(setup: CostSetup) -> tuple[str, ...]:
     weights = weight_format(setup.dtype).weight_class.value
     names = [f"engine:{engine}", f"device:{device}", f"weights:{weights}"]
     names.append(f"engine+device:{engine}+{device}")
+    vendor = setup.hardware.accelerator.vendor.lower()
+    if vendor in OWN_SOFTWARE:
+        names.append(f"vendor:{vendor}")
     if parts.is_moe:
         names.append("layers:moe")
     if parts.is_latent:

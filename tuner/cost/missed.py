@@ -1,6 +1,6 @@
 """What the equations miss, as a Gaussian process: level, stairs, and an offset of a method.
 
-    ln(measured) = ln f(θ) + level(batch) + stairs(tokens in the pass) + offset(method, batch) + noise
+    ln(measured) = ln f(θ) + level(batch) + stairs(tokens in a pass) + offset(method, batch) + noise
 
 *level* is the part of a setup that scales all its times. *stairs* is a rough function of the tokens
 in a pass: tiles of matmul kernels, switches between kernels, padding to captured graphs. A

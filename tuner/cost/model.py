@@ -100,8 +100,11 @@ class CostModel:
             matmul_s=terms.matmul_s - head_flops / target.ceilings.matmul_flops_per_s,
         )
         belief = self._shared_belief()
-        seconds = pass_times(terms, belief.log_parameters).seconds[0]
-        return float(seconds + np.exp(belief.log_parameters[INDEX["step_overhead_s"]]))
+        value = np.exp(belief.log_parameters)
+        # a prompt is sampled and sent once, not token by token
+        sampled = (count - 1.0) * value[INDEX["token_overhead_s"]]
+        seconds = pass_times(terms, belief.log_parameters).seconds[0] - sampled
+        return float(seconds + value[INDEX["step_overhead_s"]])
 
     def _missed(
         self, belief: Posterior, parts: StepParts, places: Places

@@ -1,11 +1,12 @@
 """From ceilings to seconds: efficiencies, a soft roofline, floors; and the exact derivatives.
 
-    pass = softmax(memory · g(m), matmul) + softmax(cache, attention) + scan + host
-           + collectives + logits + layers · floor + tokens · token overhead
+    pass = softmax(weights · g(m) + experts · g(m_e), matmul) + softmax(cache, attention) + scan
+           + host + collectives + logits + layers · floor + tokens · token overhead
 
 where softmax(x, y) = (x^s + y^s)^(1/s) with sharpness s: s → ∞ is the hard roofline of Williams,
 Waterman and Patterson (2009); finite s is what kernels do near the ridge. g(m) is the price of
-leaving the single-token kernels: g(1) = 1, g(m) = 1 + jump + slope · further tokens.
+leaving the single-token kernels: g(1) = 1, g(m) = 1 + jump + slope · x / (1 + x / 16) with
+x = m − 1, and m_e is the number of tokens that an expert works on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.cost.terms import PassTerms, expert_coverage
+from tuner.cost.terms import PassTerms, effective_tokens, expert_coverage
 from tuner.records.cost_prior import PARAMETERS
 
 FloatArray = NDArray[np.float64]
@@ -23,6 +24,13 @@ FloatArray = NDArray[np.float64]
 INDEX: dict[str, int] = {name: position for position, name in enumerate(PARAMETERS)}
 N_PARAMETERS = len(PARAMETERS)
 
+#: tokens over which the price of small passes levels off: tiles of matrix units are 16 wide
+SLOPE_TOKENS = 16.0
+#: widest pass that llama.cpp (b11434) gives to its vector kernels on GPUs, ``MMVQ_MAX_BATCH_SIZE``
+VECTOR_KERNEL_TOKENS = 8.0
+#: what a wider pass costs in further tokens of the vector kernels: 9 tokens take as long as 4 to 5
+#: (thc1006, Qwen3.8-27B Q4_K_M on RTX 3090: step ratio 2.97 at K = 7 and 2.38 at K = 8)
+MATRIX_KERNEL_TOKENS = 3.5
 #: smallest time in a power, so that an absent term has a logarithm
 _TINY_S = 1e-12
 
@@ -52,52 +60,87 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     gradient = np.zeros((N_PARAMETERS, *terms.weights_s.shape))
     spread = np.minimum(value[INDEX["expert_spread"]], 1.0)
 
-    coverage = expert_coverage(terms.log_miss, terms.batch, terms.tokens, spread)
-    device = terms.weights_s + terms.experts_s * coverage
-    small, d_jump, d_slope = _small_pass_factor(
-        terms.batch * terms.tokens,
-        terms.further_tokens,
-        value[INDEX["many_token_jump"]],
-        value[INDEX["many_token_slope"]],
-    )
+    evenness = np.minimum(value[INDEX["expert_evenness"]], 1.0)
+
+    routed = effective_tokens(terms.batch, terms.tokens, spread, evenness)
+    coverage = expert_coverage(terms.log_miss, routed)
+    jump, slope = value[INDEX["many_token_jump"]], value[INDEX["many_token_slope"]]
+    vector = terms.has_vector_kernels > 0.0
+    dense_price = _small_pass_price(terms.batch * terms.tokens, vector, jump, slope)
+    # an expert works on the tokens that chose it, not on all tokens of the pass
+    own_share = -np.expm1(terms.log_miss)
+    expert_tokens = terms.batch * terms.tokens * own_share / np.maximum(coverage, _TINY_S)
+    expert_price = _small_pass_price(expert_tokens, vector, jump, slope)
+    touched = terms.experts_s * coverage / value[INDEX["expert_efficiency"]]
+    matrices = terms.weights_s / value[INDEX["matrix_efficiency"]]
+    memory = matrices * dense_price.factor + touched * expert_price.factor
     core, core_memory, core_compute, core_sharp = _soft_maximum(
-        device / bandwidth * small, terms.matmul_s / matmul, sharpness
+        memory / bandwidth, terms.matmul_s / matmul, sharpness
     )
+    by_memory = core_memory / np.maximum(memory, _TINY_S)
     reread = value[INDEX["attention_reread"]] * (terms.tokens - 1.0)
     attend, attend_memory, attend_compute, attend_sharp = _soft_maximum(
         terms.kv_s / bandwidth * (1.0 + reread), terms.attention_s / matmul, sharpness
     )
     streamed = (terms.scan_s + terms.logits_s) / bandwidth
     host = terms.host_experts_s * coverage
-    collective = terms.collective_s * value[INDEX["collective_scale"]]
+    work = core + attend + streamed + host
     floor = terms.n_layers * value[INDEX["layer_floor_s"]]
+    body, by_work, by_floor, by_sharpness = _soft_maximum(work, floor, sharpness)
+    collective = terms.collective_s * value[INDEX["collective_scale"]]
     by_token = terms.batch * terms.tokens * value[INDEX["token_overhead_s"]]
 
-    gradient[INDEX["bandwidth_efficiency"]] = -(core_memory + attend_memory + streamed)
-    gradient[INDEX["matmul_efficiency"]] = -(core_compute + attend_compute)
-    gradient[INDEX["sharpness"]] = core_sharp + attend_sharp
-    gradient[INDEX["layer_floor_s"]] = floor
+    share = by_work / np.maximum(work, _TINY_S)
+    gradient[INDEX["bandwidth_efficiency"]] = -share * (core_memory + attend_memory + streamed)
+    gradient[INDEX["matmul_efficiency"]] = -share * (core_compute + attend_compute)
+    gradient[INDEX["sharpness"]] = share * (core_sharp + attend_sharp) + by_sharpness
+    gradient[INDEX["layer_floor_s"]] = by_floor
     gradient[INDEX["token_overhead_s"]] = by_token
-    gradient[INDEX["many_token_jump"]] = core_memory * d_jump / small
-    gradient[INDEX["many_token_slope"]] = core_memory * d_slope / small
-    gradient[INDEX["attention_reread"]] = attend_memory * reread / (1.0 + reread)
-    extra = terms.batch * (terms.tokens - 1.0) * spread
-    by_spread = -(1.0 - coverage) * terms.log_miss * extra
-    gradient[INDEX["expert_spread"]] = by_spread * (
-        core_memory * terms.experts_s / np.maximum(device, _TINY_S) + terms.host_experts_s
+    gradient[INDEX["many_token_jump"]] = (share * by_memory) * (
+        matrices * dense_price.by_jump + touched * expert_price.by_jump
     )
+    gradient[INDEX["many_token_slope"]] = (share * by_memory) * (
+        matrices * dense_price.by_slope + touched * expert_price.by_slope
+    )
+    gradient[INDEX["attention_reread"]] = share * attend_memory * reread / (1.0 + reread)
+    # the derivative of the time by ln(coverage's token count)
+    price_left = expert_price.factor - expert_tokens * expert_price.by_token
+    by_routed = -(1.0 - coverage) * terms.log_miss * routed
+    by_coverage = by_memory * price_left / value[INDEX["expert_efficiency"]]
+    by_routed = by_routed * share * (by_coverage * terms.experts_s + terms.host_experts_s)
+    further = np.maximum(terms.tokens - 1.0, 0.0) * spread
+    by_spread = evenness * further / (1.0 + further) * (spread < 1.0)
+    by_evenness = np.log(np.maximum(routed, _TINY_S)) * (evenness < 1.0)
+    gradient[INDEX["matrix_efficiency"]] = -(share * by_memory) * matrices * dense_price.factor
+    gradient[INDEX["expert_efficiency"]] = -(share * by_memory) * touched * expert_price.factor
+    gradient[INDEX["expert_spread"]] = by_routed * by_spread
+    gradient[INDEX["expert_evenness"]] = by_routed * by_evenness
     gradient[INDEX["collective_scale"]] = collective
-    seconds = core + attend + streamed + host + collective + floor + by_token
-    return PassTimes(seconds, gradient)
+    return PassTimes(body + collective + by_token, gradient)
 
 
-def _small_pass_factor(
-    tokens: FloatArray, further: FloatArray, jump: FloatArray, slope: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return g(m) and its derivatives by ln jump and ln slope."""
-    by_jump = jump * np.minimum(np.maximum(tokens - 1.0, 0.0), 1.0)
+class _Price(NamedTuple):
+    """g(m) and its derivatives by ln jump, ln slope and m."""
+
+    factor: FloatArray
+    by_jump: FloatArray
+    by_slope: FloatArray
+    by_token: FloatArray
+
+
+def _small_pass_price(
+    tokens: FloatArray, vector: NDArray[np.bool_], jump: FloatArray, slope: FloatArray
+) -> _Price:
+    beyond = np.maximum(tokens - 1.0, 0.0)
+    level = 1.0 + beyond / SLOPE_TOKENS
+    is_narrow = tokens <= VECTOR_KERNEL_TOKENS
+    narrow_or_matrix = np.where(is_narrow, beyond, MATRIX_KERNEL_TOKENS)
+    further = np.where(vector, narrow_or_matrix, beyond / level)
+    by_beyond = np.where(vector, is_narrow * 1.0, level**-2.0)
+    by_jump = jump * np.minimum(beyond, 1.0)
     by_slope = slope * further
-    return 1.0 + by_jump + by_slope, by_jump, by_slope
+    by_token = np.where(beyond > 0.0, slope * by_beyond + jump * (beyond < 1.0), 0.0)
+    return _Price(1.0 + by_jump + by_slope, by_jump, by_slope, by_token)
 
 
 def _soft_maximum(

@@ -25,13 +25,6 @@ LOGIT_BYTES = 12.0
 #: two all-reduces a layer (attention and feed-forward outputs), Megatron-LM's split
 COLLECTIVES_PER_LAYER = 2.0
 _ACTIVATION_BYTES = 2.0
-#: tokens over which the price of small passes levels off: tiles of matrix units are 16 wide
-SLOPE_TOKENS = 16.0
-#: widest pass that llama.cpp (b11434) gives to its vector kernels on GPUs, ``MMVQ_MAX_BATCH_SIZE``
-VECTOR_KERNEL_TOKENS = 8.0
-#: what a wider pass costs in further tokens of the vector kernels: 9 tokens take as long as 4 to 5
-#: (thc1006, Qwen3.8-27B Q4_K_M on RTX 3090: step ratio 2.97 at K = 7 and 2.38 at K = 8)
-MATRIX_KERNEL_TOKENS = 3.5
 #: a state is read and written once a pass, and written again for each further token so that a
 #: rejected draft can be undone
 _STATE_BYTES = 4.0
@@ -55,8 +48,8 @@ class PassTerms(NamedTuple):
     collective_s: FloatArray
     logits_s: FloatArray
     n_layers: FloatArray
-    #: tokens beyond the first, as the price of leaving the single-token kernels counts them
-    further_tokens: FloatArray
+    #: 1 where quantised matrices go through vector kernels up to ``VECTOR_KERNEL_TOKENS``
+    has_vector_kernels: FloatArray
     batch: FloatArray
     tokens: FloatArray
 
@@ -133,7 +126,7 @@ def pass_terms(
         collective_s=_collectives(setup, own_tokens),
         logits_s=own_tokens * parts.vocab_size * LOGIT_BYTES / split / bandwidth,
         n_layers=parts.n_layers * ones,
-        further_tokens=_further_tokens(own_tokens, setup.has_vector_kernels),
+        has_vector_kernels=float(setup.has_vector_kernels) * ones,
         batch=own * ones,
         tokens=tokens * ones,
     )
@@ -150,30 +143,27 @@ def dense_bytes_per_weight(setup: PassSetup) -> float:
     return setup.weights.bytes_per_weight
 
 
-def expert_coverage(
-    log_miss: FloatArray, batch: FloatArray, tokens: FloatArray, spread: FloatArray
+def effective_tokens(
+    batch: FloatArray, tokens: FloatArray, spread: FloatArray, evenness: FloatArray
 ) -> FloatArray:
-    """Return the share of experts that at least one token of the pass uses.
+    """Return how many independent, evenly routed tokens would touch as many experts.
 
-    1 − (1 − k/E)^m for m independent tokens. Tokens of one sequence choose alike; ``spread`` in
-    [0, 1] says how much of a further token of the same sequence counts as an independent one:
-    m = batch · (1 + (tokens − 1) · spread). ``spread`` = 1 is independent routing, 0 is the same
-    experts for all draft tokens.
+    Tokens of one sequence choose alike: ``spread`` in [0, 1] says how much of a further token of
+    the same sequence counts as an independent one (1 is independent routing, 0 is the same experts
+    for all draft tokens). Some experts are popular: ``evenness`` in (0, 1] is the power of the
+    token count that still finds new ones.
     """
-    return -np.expm1(batch * (1.0 + (tokens - 1.0) * spread) * log_miss)
+    return (batch * (1.0 + (tokens - 1.0) * spread)) ** evenness
+
+
+def expert_coverage(log_miss: FloatArray, independent_tokens: FloatArray) -> FloatArray:
+    """Return the share of experts that a pass touches: 1 − (1 − k/E)^m."""
+    return -np.expm1(independent_tokens * log_miss)
 
 
 def expert_coverage_limit(experts: float, experts_per_token: float, tokens: float) -> float:
     """Return the largest share of experts that ``tokens`` can touch: min(1, tokens · k / E)."""
     return min(1.0, tokens * experts_per_token / experts)
-
-
-def _further_tokens(tokens: FloatArray, has_vector_kernels: bool) -> FloatArray:
-    """Return tokens beyond the first, levelling off; with a switch where the kernels have one."""
-    further = np.maximum(tokens - 1.0, 0.0)
-    if not has_vector_kernels:
-        return further / (1.0 + further / SLOPE_TOKENS)
-    return np.where(tokens <= VECTOR_KERNEL_TOKENS, further, MATRIX_KERNEL_TOKENS)
 
 
 def _attention(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 #: held as natural logarithms. Names ending in ``_s`` are seconds, the others are pure numbers.
 PARAMETERS: tuple[str, ...] = (
     "bandwidth_efficiency",
+    "matrix_efficiency",
     "matmul_efficiency",
     "sharpness",
     "layer_floor_s",
@@ -16,7 +17,9 @@ PARAMETERS: tuple[str, ...] = (
     "many_token_jump",
     "many_token_slope",
     "attention_reread",
+    "expert_efficiency",
     "expert_spread",
+    "expert_evenness",
     "collective_scale",
     "draft_scale",
     "draft_pass_overhead_s",
