@@ -83,6 +83,9 @@ def predicted(
         acceptance_source="prior",
         evidence=("measured-001",),
         speedup_log_sd=log_sd,
+        request_tpot_p50_s=tpot,
+        request_tpot_p99_s=None if tpot is None or not survival else 1.19 * tpot,
+        chunk_tokens_p99=len(survival) + 1,
     )
 
 

@@ -102,7 +102,13 @@ def test_on_in_words(switched_on: Recommendation) -> None:
     text = "\n".join(lines_of([switched_on], 120))
     assert "EAGLE-3, 5 draft tokens: 2.49× as fast (80 % belief 2.2–2.8)." in text
     assert "TPOT 25.1 → 10.1 ms; a whole request 10.2 → 4.22 s, prefill included." in text
-    assert "The 20 ms target holds up to 96 sequences; plain decoding holds it up to 22." in text
+    assert (
+        "The 20 ms target holds up to 96 sequences; plain decoding holds it up to 22: 4.36× the "
+        "users on the same devices."
+    ) in " ".join(text.split())
+    assert (
+        "A client gets 1 to 6 tokens every 33.1 ms; one request in 100 takes over 12.0 ms" in text
+    )
     assert "Pays while τ stays above 1.32; expected τ 3.29 (2.97–3.64); 97 % sure" in text
     assert "by load         batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off" in text
     assert "by temperature  T below 0.9 K 5 · from 0.9 K 3" in text
@@ -174,7 +180,17 @@ def test_several_profiles_start_with_a_summary(
     switched_on: Recommendation, switched_off: Recommendation, undecided: Recommendation
 ) -> None:
     lines = lines_of([switched_on, switched_off, undecided], 100)
-    assert lines[1].split() == ["profile", "advice", "best", "draft", "batch", "speedup", "80", "%", "TPOT"]
+    assert lines[1].split() == [
+        "profile",
+        "advice",
+        "best",
+        "draft",
+        "batch",
+        "speedup",
+        "80",
+        "%",
+        "TPOT",
+    ]
     assert lines[2].split()[:4] == ["chat-llama-3.3-70b", "ON", "eagle3", "K"]
     assert lines[3].split()[:2] == ["offline-batch-256", "OFF"]
     assert lines[4].split()[1] == "MEASURE"
@@ -205,12 +221,13 @@ def test_numbers_of_the_decision_are_those_of_the_record(switched_on: Recommenda
     start = next(place for place, line in enumerate(lines) if line.startswith("  ON"))
     told = {
         float(number.replace(",", ""))
-        for line in lines[start : start + 4]
+        for line in lines[start : start + 5]
         for number in NUMBER.findall(line.replace("EAGLE-3", ""))
     }
     plain = switched_on.configs[-1]
     known = [
-        best.config.num_speculative_tokens, 80, 20, 96, 22, 97,
+        best.config.num_speculative_tokens, 80, 20, 96, 22, 96 / 22, 97, 1, 100,
+        best.chunk_tokens_p99, best.chunk_gap_s * 1e3, best.request_tpot_p99_s * 1e3,
         best.speedup.mean, best.speedup.p10, best.speedup.p90,
         best.tpot_s.mean * 1e3, plain.tpot_s.mean * 1e3, best.e2e_s, plain.e2e_s,
         best.step_cost_ratio, best.acceptance_length.mean, best.acceptance_length.p10,
