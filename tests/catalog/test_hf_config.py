@@ -153,6 +153,13 @@ def test_a_folder_stands_for_the_file_and_is_the_name(tmp_path: Path) -> None:
     assert shape_from_config(written(folder, named)).model_id == "org/name"
 
 
+def test_the_present_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, configs.LLAMA_31_8B)
+    monkeypatch.chdir(tmp_path)
+    assert shape_from_config(".").model_id == str(tmp_path.resolve())
+    assert shape_from_config("config.json").model_id == str(tmp_path.resolve())
+
+
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"hidden_size": "4096"}, "whole number"),
     ({"hidden_size": -1}, "from 1"),

@@ -49,7 +49,8 @@ def shape_from_config(path: str | Path) -> ModelShape:
     """Return the shape that a ``config.json`` describes; a folder stands for the file in it.
 
     The parameters are counted from the dimensions (weights; biases, norms and multi-token
-    prediction layers left out). ``model_id`` is the folder, which is what an engine is given.
+    prediction layers left out). ``model_id`` is the name in the file, or the folder of a
+    ``config.json``, which is what an engine is given.
 
     Raises
     ------
@@ -126,8 +127,10 @@ def _model_id(values: Mapping[str, Any], file: Path) -> str:
     name = values.get("_name_or_path")
     if isinstance(name, str) and 0 < len(name) <= 300:
         return name
+    if file.name != "config.json":
+        return str(file)
     folder = file.parent
-    return str(folder) if folder != Path() else str(file)
+    return str(folder if folder != Path() else folder.resolve())
 
 
 def _language_part(outer: Facts) -> Facts:
