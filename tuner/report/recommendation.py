@@ -22,7 +22,7 @@ from tuner.report.layout import (
     title_line,
 )
 from tuner.report.names import best_drafting, column_name, setting_text
-from tuner.report.numbers import factor, milliseconds_text, plain_number, span
+from tuner.report.numbers import factor, milliseconds_number, milliseconds_text, plain_number, span
 from tuner.report.schedule import schedule_parts
 
 _LABEL_WIDTH = 9
@@ -119,7 +119,7 @@ def _before_after(item: Recommendation, best: Prediction | None) -> str:
         return ""
     if item.decision.state is State.OFF or best is None or best.tpot_s is None:
         return milliseconds_text(plain.mean)
-    return f"{milliseconds_text(plain.mean)} → {milliseconds_text(best.tpot_s.mean)}"
+    return f"{milliseconds_number(plain.mean)} → {milliseconds_text(best.tpot_s.mean)}"
 
 
 def _top(configs: tuple[Prediction, ...], top: int | None) -> tuple[Prediction, ...]:
