@@ -149,8 +149,9 @@ def test_a_folder_stands_for_the_file_and_is_the_name(tmp_path: Path) -> None:
     folder.mkdir()
     written(folder, configs.LLAMA_31_8B)
     assert shape_from_config(folder).model_id == str(folder)
-    named = {**configs.LLAMA_31_8B, "_name_or_path": "org/name"}
-    assert shape_from_config(written(folder, named)).model_id == "org/name"
+    # a fine-tune names its parent there: the parent's weights and heads are not its own
+    named = {**configs.LLAMA_31_8B, "_name_or_path": "org/parent"}
+    assert shape_from_config(written(folder, named)).model_id == str(folder)
 
 
 def test_the_present_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,8 @@ def shape_from_config(path: str | Path) -> ModelShape:
     """Return the shape that a ``config.json`` describes; a folder stands for the file in it.
 
     The parameters are counted from the dimensions (weights; biases, norms and multi-token
-    prediction layers left out). ``model_id`` is the name in the file, or the folder of a
-    ``config.json``, which is what an engine is given.
+    prediction layers left out). ``model_id`` is the folder of a ``config.json``, which is
+    what an engine is given.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def shape_from_config(path: str | Path) -> ModelShape:
     beside = file.with_name("hf_quant_config.json")  # where ModelOpt keeps the number format
     if "quantization_config" not in values and beside.is_file():
         values["quantization_config"] = read_json_object(beside).get("quantization")
-    return shape_from_mapping(values, model_id=_model_id(values, file), file=str(file))
+    return shape_from_mapping(values, model_id=_model_id(file), file=str(file))
 
 
 def shape_from_mapping(values: Mapping[str, Any], *, model_id: str, file: str) -> ModelShape:
@@ -123,10 +123,8 @@ def count_from_mapping(values: Mapping[str, Any], *, file: str) -> ParamCount:
     return count_params(_dimensions(outer, facts, n_layers, layer_kinds(facts, n_layers)))
 
 
-def _model_id(values: Mapping[str, Any], file: Path) -> str:
-    name = values.get("_name_or_path")
-    if isinstance(name, str) and 0 < len(name) <= 300:
-        return name
+def _model_id(file: Path) -> str:
+    # Guard: _name_or_path is often the parent of a fine-tune or a path of another machine
     if file.name != "config.json":
         return str(file)
     folder = file.parent
