@@ -58,6 +58,12 @@ def test_nothing_pays_in_the_range_but_below_it() -> None:
     assert text == f"No K from 20 to 30 pays; the optimum lies below, K {best} at {speedup:.2f}×."
 
 
+def test_one_k_that_does_not_pay() -> None:
+    best, speedup = best_by_fractions("0.5", "0.2", range(1, 60))
+    text = told(0.5, [0.2], [2000])
+    assert text == f"K 2,000 does not pay; the optimum lies below, K {best} at {speedup:.2f}×."
+
+
 def test_free_drafts_have_no_end() -> None:
     text = told(0.8, [0.0], range(1, 11))
     assert "the optimum has no end; the speedup tends to 5.00×" in text

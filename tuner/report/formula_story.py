@@ -64,9 +64,8 @@ def _nothing_pays(alpha: float, cost: float, first: int, last: int) -> str:
         return "K 0 is plain decoding; every speedup is measured against it."
     optimum = int(best_num_speculative_tokens(alpha, cost))
     gain = 1.0 / float(formula_time_per_token(alpha, cost, optimum))
-    return (
-        f"No K from {first} to {last} pays; the optimum lies below, K {optimum} at {factor(gain)}."
-    )
+    asked = f"K {last:,} does not pay" if first == last else f"No K from {first:,} to {last:,} pays"
+    return f"{asked}; the optimum lies below, K {optimum} at {factor(gain)}."
 
 
 def _rises(alpha: float, cost: float, last: int, time: float) -> str:
