@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +13,7 @@ from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
 from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
 from tuner.advise.trees import tree_curves, tree_log_sd
+from tuner.frozen import dataclass
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,

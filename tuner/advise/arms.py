@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.situation import Situation
 from tuner.advise.trees import MOST_BATCH, SETTINGS
 from tuner.engines import serves, serves_trees
+from tuner.frozen import dataclass
 from tuner.records.config import TreeSetting
 from tuner.records.cost import DraftPlan
 from tuner.records.methods import DRAFT_KIND, DraftKind, Method

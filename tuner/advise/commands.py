@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuner.advise.plain import PlainCurve
 from tuner.advise.situation import Situation
 from tuner.engines import emit, emit_baseline, emit_bench
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction, SpecConfig
 from tuner.records.decision import EngineCommand, Recommendation, Schedule, State
 from tuner.records.emit import EmitRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
 from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
 from tuner.cost.model import CostModel, learn
+from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, StepTimes
 from tuner.records.workload import ObservedRow
 from tuner.speedup import formula_step_cost

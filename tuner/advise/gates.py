@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tuner.errors import FindingError, InputError
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction
 from tuner.records.decision import Recommendation
 from tuner.units import milliseconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +11,7 @@ from tuner.advise.points import LOAD_GRID, Load, settled_plain
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
+from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, DraftPlan, MemoryFit
 from tuner.records.decision import Baseline
 from tuner.records.interval import Interval

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from tuner.advise.arms import Arm
 from tuner.advise.evaluate import Evaluated, evaluate
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
+from tuner.frozen import dataclass
 from tuner.optimize.load import batch_for_concurrency, batch_for_rate
 from tuner.records.cost import MemoryFit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuner.advise.acceptance import arm_acceptance
 from tuner.advise.arms import Arm, build_arms
@@ -18,6 +18,7 @@ from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.shortlist import shortlist
 from tuner.errors import MissingDataError, Where
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction, TreeSetting
 from tuner.records.decision import Baseline
 from tuner.records.methods import Method

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from tuner.advise.shortlist import shortlist
 from tuner.advise.situation import Situation
 from tuner.advise.training import train_or_not
 from tuner.cost.model import CostModel
+from tuner.frozen import dataclass
 from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
 from tuner.records.decision import Recommendation
@@ -165,7 +165,11 @@ def sort_key(item: Prediction, objective: Objective) -> float:
 
 def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None) -> list[Warning_]:
     """Warnings that need more than the predictions: other drafters, training, a lost cache."""
-    more = [alike for alike in found.alike if best and _is_about(alike, best)]
+    more = [
+        alike
+        for alike in found.alike
+        if alike.code == "method-unmeasured" or (best and _is_about(alike, best))
+    ]
     if lacks_drafter(found.situation, found.points):
         training = train_or_not(found.situation, found.model, known, found.load)
         more += [training] if training else []

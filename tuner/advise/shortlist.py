@@ -24,9 +24,10 @@ def shortlist(
     that the profile names.
     """
     profile = situation.profile
-    named = set(profile.candidates.drafters or ())
+    named: set[str | None] = set(profile.candidates.drafters or ())
     if profile.drafter is not None:
         named.add(profile.drafter.path_or_id)
+    believed, told = _measured(situation, believed, named)
     kept: list[Believed] = []
     groups: dict[tuple[Method, bool], list[Believed]] = {}
     for item in believed:
@@ -35,7 +36,6 @@ def shortlist(
             kept.append(item)
         else:
             groups.setdefault((arm.method, bool(arm.trees)), []).append(item)
-    told: list[Warning_] = []
     for (method, has_trees), items in groups.items():
         best = max(items, key=lambda item: (_is_served(situation, item), _expected(item)))
         kept.append(best)
@@ -61,6 +61,36 @@ def shortlist(
     order = {id(item): place for place, item in enumerate(believed)}
     kept.sort(key=lambda item: order[id(item)])
     return tuple(kept), tuple(told)
+
+
+def _measured(
+    situation: Situation, believed: Sequence[Believed], named: set[str | None]
+) -> tuple[list[Believed], list[Warning_]]:
+    """Leave out methods that nothing was measured of, unless the profile names them.
+
+    Their belief is borrowed from other methods and too wide to recommend anything by.
+    """
+    asked = set(situation.profile.candidates.methods or ())
+    kept: list[Believed] = []
+    told: list[Warning_] = []
+    for item in believed:
+        arm, acceptance = item
+        unknown = acceptance.origin == "prior" and all(
+            belief.n_measurements == 0 for *_, belief in acceptance.parts
+        )
+        if not unknown or arm.method in asked or (arm.drafter_name and arm.drafter_name in named):
+            kept.append(item)
+        elif not any(warning.message.startswith(str(arm.method)) for warning in told):
+            told.append(
+                Warning_(
+                    code="method-unmeasured",
+                    message=(
+                        f"{arm.method} is left out: no published acceptance of it was found for "
+                        "such a task; measure it, or name it under candidates.methods."
+                    ),
+                )
+            )
+    return kept, told
 
 
 #: Two expected τ closer than this are the same belief.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup
 from tuner.records.hardware import Parallel
 from tuner.records.methods import Engine

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tuner.advise.acceptance import arm_acceptance
 from tuner.advise.arms import Arm
 from tuner.advise.knowledge import Knowledge
@@ -11,6 +9,7 @@ from tuner.advise.points import Load, arm_point
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.engines import serves
+from tuner.frozen import dataclass
 from tuner.records.cost import DraftPlan
 from tuner.records.methods import DRAFT_KIND, Method
 from tuner.records.model import Drafter
