@@ -14,8 +14,9 @@ Anything else that escapes is a bug and exits with 70.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from tuner.frozen import dataclass
 
 
 class ExitCode(IntEnum):

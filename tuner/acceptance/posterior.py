@@ -8,13 +8,12 @@ logit α are Gaussian about the curve. Gauss–Newton finds the mode, its curvat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tuner.acceptance.evidence import Measured
 from tuner.acceptance.positions import FloatArray
 from tuner.acceptance.shape import law_at, law_curve
+from tuner.frozen import dataclass
 from tuner.records.acceptance_prior import ShapeLaw
 
 #: Standard deviation of one position's logit about the three-number curve (fitted residuals of

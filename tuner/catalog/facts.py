@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tuner.errors import InputError, Where
+from tuner.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

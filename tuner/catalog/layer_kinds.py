@@ -7,10 +7,10 @@ in transformers 5.24 and of the published config.json files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tuner.catalog.facts import Facts
+from tuner.frozen import dataclass
 
 #: single letters of Nemotron-H patterns
 _LETTERS = {"M": "mamba", "*": "attention", "E": "moe", "-": "mlp"}

@@ -5,8 +5,7 @@ Which engine serves a method since which release is knowledge of ``tuner.engines
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tuner.frozen import dataclass
 from tuner.records.methods import DRAFT_KIND, DraftKind, Method
 
 

@@ -3,7 +3,7 @@ left out (below 0.1 % of any model in the catalog)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tuner.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

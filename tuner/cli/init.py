@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,6 +12,7 @@ from tuner.cli.files import check_out_file, write_file
 from tuner.cli.options import Force, SetValues
 from tuner.cli.output import current_output
 from tuner.errors import InputError, Problem, ProfileError
+from tuner.frozen import dataclass
 from tuner.profile.nodes import Kind, Node
 from tuner.profile.overlay import OPTION, lay_over, set_value
 from tuner.profile.read import validate

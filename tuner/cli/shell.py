@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -140,6 +141,7 @@ def _load(name: str) -> Any:
     return command
 
 
+@cache
 def _common_parameters() -> list[Any]:
     holder = typer.Typer(**PLAIN)
     holder.command()(common)

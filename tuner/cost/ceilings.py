@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tuner.frozen import dataclass
 from tuner.records.hardware import Accelerator, DeviceKind, Hardware
 
 #: measured best matmul ÷ datasheet peak, median of the devices for which both are known

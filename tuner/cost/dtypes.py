@@ -8,11 +8,11 @@ one byte); NVFP4 (16 values share one byte); AWQ and GPTQ with groups of 128 (a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from tuner.errors import InputError
+from tuner.frozen import dataclass
 from tuner.units import BITS_PER_BYTE
 
 
@@ -23,6 +23,9 @@ class WeightClass(StrEnum):
     FP8 = "fp8"
     FOUR_BIT = "four_bit"
     GGUF = "gguf"
+    """Types below eight bits: unpacking costs arithmetic for every token."""
+    GGUF_WIDE = "gguf_wide"
+    """Q8_0: values are used as they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +169,11 @@ def _gguf(type_name: str) -> WeightFormat:
         known = ", ".join(sorted(GGUF_BITS))
         raise InputError(f"GGUF type {type_name!r} is not known; known types: {known}")
     size = bits / BITS_PER_BYTE
-    is_float = name in {"F32", "F16", "BF16"}
-    weight_class = WeightClass.PLAIN if is_float else WeightClass.GGUF
+    weight_class = WeightClass.GGUF
+    if name in {"F32", "F16", "BF16"}:
+        weight_class = WeightClass.PLAIN
+    elif bits >= BITS_PER_BYTE:
+        weight_class = WeightClass.GGUF_WIDE
     return WeightFormat(size, "bfloat16", weight_class, max(size, 6.5625 / BITS_PER_BYTE))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tuner.cost.drafters import draft_setup, target_setup
 from tuner.cost.dtypes import weight_format
 from tuner.cost.parts import model_parts
 from tuner.cost.terms import PassSetup, dense_bytes_per_weight
+from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, DraftPlan, MemoryFit
 from tuner.records.hardware import DeviceKind
 from tuner.records.methods import DraftKind, Engine, Method

@@ -11,11 +11,12 @@ one setup: implementation habits that no equation knows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tuner.frozen import dataclass
 
 FloatArray = NDArray[np.float64]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tuner.frozen import dataclass
 from tuner.records.model import Attention, ModelShape
 
 #: gate, up and down matrices

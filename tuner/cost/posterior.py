@@ -8,7 +8,6 @@ Williams 2006, sections 2.2 and 2.7: a process with explicit basis functions).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from tuner.cost.missed import Missed, Places, missed_covariance, missed_variance
 from tuner.cost.steps import StepParts, StepTerms, step_parts
+from tuner.frozen import dataclass
 
 FloatArray = NDArray[np.float64]
 

@@ -6,7 +6,6 @@ the pass together. ``tuner.cost.roofline`` weighs them with efficiencies and add
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from tuner.cost.ceilings import Ceilings
 from tuner.cost.dtypes import WeightFormat
 from tuner.cost.parts import SPARSE_INDEX_BYTES, SPARSE_TOKENS, ModelParts
+from tuner.frozen import dataclass
 from tuner.records.hardware import Parallel
 
 FloatArray = NDArray[np.float64]

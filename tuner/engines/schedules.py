@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tuner.engines.words import warning
+from tuner.frozen import dataclass
 from tuner.records.emit import EmitRequest
 from tuner.records.methods import Method
 from tuner.records.sources import Warning_

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tuner.engines.versions import TITLES, release_key, resolve_version
+from tuner.frozen import dataclass
 from tuner.records.hardware import Parallel
 from tuner.records.methods import Engine, Method
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from tuner.frozen import dataclass
 from tuner.nearest import nearest
 from tuner.profile.kinds import INVALID, Problems, Text, ValueKind
 from tuner.profile.nodes import Kind, Node

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from tuner.errors import Problem
+from tuner.frozen import dataclass
 from tuner.nearest import nearest
 from tuner.profile.nodes import Kind, Node
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.frozen import dataclass
 from tuner.records.methods import Engine, Method, Task, VerifyRule
 
 FloatArray = NDArray[np.float64]

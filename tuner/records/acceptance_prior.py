@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.frozen import dataclass
 from tuner.records.methods import Method, Task
 
 FloatArray = NDArray[np.float64]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tuner.frozen import dataclass
 from tuner.records.interval import Interval
 from tuner.records.methods import Method, VerifyRule
 from tuner.records.model import Drafter

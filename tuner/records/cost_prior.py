@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tuner.frozen import dataclass
 
 #: Free parameters of the step-time model, in the order of every vector. All are positive and are
 #: held as natural logarithms. Names ending in ``_s`` are seconds, the others are pure numbers.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction, TreeSetting
 from tuner.records.interval import Interval
 from tuner.records.methods import Engine, Method

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuner.frozen import dataclass
 from tuner.records.config import SpecConfig
 from tuner.records.decision import BatchRow
 from tuner.records.hardware import Parallel

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from tuner.frozen import dataclass
 
 #: 90th percentile of the standard normal distribution
 Z90 = 1.2815515655446004

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from tuner.frozen import dataclass
 from tuner.records.methods import Method
 from tuner.records.sources import Source
 

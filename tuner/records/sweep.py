@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction
 from tuner.records.decision import State
 from tuner.records.interval import Interval

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, NextMeasurement, State
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tuner.frozen import dataclass
 from tuner.records.acceptance import AcceptanceCounts
 from tuner.records.methods import Engine, Method, Objective, Task
 

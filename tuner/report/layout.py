@@ -6,7 +6,6 @@ Nothing here fills lines up with spaces: they only get in the way of copying.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len
@@ -15,6 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from tuner.frozen import dataclass
 from tuner.report.numbers import shorten_names
 
 GAP = 2

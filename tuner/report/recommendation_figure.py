@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuner.frozen import dataclass
 from tuner.records.config import Prediction
 from tuner.records.decision import State
 from tuner.records.interval import Interval

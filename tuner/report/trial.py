@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from rich.console import RenderableType
 
+from tuner.frozen import dataclass
 from tuner.report.layout import Column, fitted_table, labelled, literal, paragraph
 from tuner.report.numbers import factor
 from tuner.report.plots import Series, bars, line_plot

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.errors import InputError
+from tuner.frozen import dataclass
 from tuner.trees.expected import depth_survival, rank_table
 from tuner.trees.greedy import grow
 from tuner.trees.optimal import check_limits, optimal_trees

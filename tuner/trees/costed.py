@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.errors import InputError
+from tuner.frozen import dataclass
 from tuner.trees.expected import rank_table
 from tuner.trees.optimal import optimal_trees
 from tuner.trees.shape import DraftTree, chain

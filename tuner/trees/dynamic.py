@@ -10,12 +10,12 @@ TensorRT-LLM names the numbers max_draft_len, dynamic_tree_max_topK and max_tota
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.errors import InputError
+from tuner.frozen import dataclass
 from tuner.records.config import TreeSetting
 from tuner.trees.expected import rank_table
 from tuner.trees.shape import DraftTree

@@ -17,12 +17,11 @@ j ≤ n / k. On published vectors that leaves about an eighth of the sums to try
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.errors import InputError
+from tuner.frozen import dataclass
 from tuner.trees.expected import rank_table
 from tuner.trees.greedy import best_with_gaps, grow
 from tuner.trees.shape import DraftTree, tree_of_paths

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tuner.frozen import dataclass
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
