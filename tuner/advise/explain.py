@@ -14,7 +14,6 @@ from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
 from tuner.records.methods import METHOD_TITLES, Method
 from tuner.records.sources import Assumption, AssumptionKind
-from tuner.units import MILLI
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
 FLAT_TOLERANCE = 0.03
@@ -25,11 +24,18 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: 1 source, 2 sources."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def setting_name(item: Prediction) -> str:
     """Return the short name of a configuration: method and draft length."""
     count = item.config.num_speculative_tokens
     if item.config.method is Method.NONE:
         return METHOD_TITLES[Method.NONE]
+    if item.config.tree is not None:
+        return f"{METHOD_TITLES[item.config.method]}, tree {item.config.tree}"
     plural = "s" if count != 1 else ""
     return f"{METHOD_TITLES[item.config.method]}, {count} draft token{plural}"
 
@@ -203,7 +209,8 @@ def _acceptance_assumptions(point: ArmPoint) -> list[Assumption]:
                 kind=AssumptionKind.OBSERVED if observed else AssumptionKind.PRIOR,
                 source=(
                     ("prior updated by the observed rows; " if observed else "")
-                    + f"{belief.n_measurements} measurements from {belief.n_sources} sources "
+                    + f"{counted(belief.n_measurements, 'measurement')} from "
+                    f"{counted(belief.n_sources, 'source')} "
                     f"(specdec-tune catalog priors {point.arm.method})"
                 ),
             )
@@ -224,8 +231,3 @@ def _row_text(method: Method, count: int | None, batch: float | None) -> str:
     if batch is not None:
         parts.append(f"batch {batch:g}")
     return ", ".join(parts)
-
-
-def milliseconds_text(value_s: float) -> str:
-    """Return a time for a sentence: 9.5 ms."""
-    return f"{value_s / MILLI:.3g} ms"

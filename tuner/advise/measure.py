@@ -29,20 +29,16 @@ def next_measurement(
     if not ranked or best is None or situation.setup is None:
         return None
     own = ranked[0].own
-    index = ranked[0].arm.lengths.index(best.config.num_speculative_tokens)
+    index = _place(ranked[0], best)
     acceptance, cost = float(own.acceptance_log_sd[index]), float(own.ratio_log_sd[index])
     if acceptance == 0.0 and cost == 0.0:
         return None
     if acceptance >= cost:
         left = cost
         what = (
-            f"acceptance of this drafter on your prompts: {REQUESTS} requests at "
-            f"K {best.config.num_speculative_tokens}"
+            f"acceptance of this drafter on your prompts: {REQUESTS} requests at {_setting(best)}"
         )
-        row = (
-            f"{{method: {best.config.method}, num_speculative_tokens: "
-            f"{best.config.num_speculative_tokens}, acceptance_length: …}}"
-        )
+        row = f"{{method: {best.config.method}, {_setting_row(best)}, acceptance_length: …}}"
     else:
         left = acceptance
         what = "one minute of plain decoding and one of the configuration above, same prompts"
@@ -58,6 +54,23 @@ def next_measurement(
         why=f"{why}; add the result to observed: {row}",
         command=f"specdec-tune recommend --bench-command {_profile_word(situation)}",
     )
+
+
+def _place(point: ArmPoint, best: Prediction) -> int:
+    if best.config.tree is not None:
+        return point.arm.trees.index(best.config.tree)
+    return point.arm.lengths.index(best.config.num_speculative_tokens)
+
+
+def _setting(best: Prediction) -> str:
+    tree = best.config.tree
+    return f"tree {tree}" if tree else f"K {best.config.num_speculative_tokens}"
+
+
+def _setting_row(best: Prediction) -> str:
+    tree = best.config.tree
+    count = best.config.num_speculative_tokens
+    return f"tree: {tree}" if tree else f"num_speculative_tokens: {count}"
 
 
 def _profile_word(situation: Situation) -> str:

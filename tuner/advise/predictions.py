@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tuner.advise.evaluate import Evaluated
 from tuner.advise.latency import chunk_tokens_p99, prefill_delta_s, request_tpot_s
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
@@ -19,9 +20,6 @@ _PASSLESS = (DraftKind.NONE, DraftKind.LOOKUP)
 def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) -> Prediction:
     """Return configuration ``index`` of an arm at the profile's own load."""
     own = point.own
-    count = point.arm.lengths[index]
-    trees = point.arm.trees
-    deepest = trees[index].num_steps if trees else count
     tau = float(own.acceptance_length[index])
     speedup = float(own.speedup[index])
     spread = float(own.speedup_log_sd[index])
@@ -37,17 +35,14 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     survival = point.acceptance.per_position(index)
     half_s, slow_s = request_tpot_s(tpot_s, survival, load.output_tokens) if known else (None, None)
     return Prediction(
-        config=SpecConfig(
-            method=point.arm.method,
-            drafter=point.arm.plan.drafter,
-            num_speculative_tokens=count,
-            tree=trees[index] if trees else None,
-            verify_rule=point.acceptance.rule,
-        ),
+        config=_config(point, index),
         batch=batch,
         temperature=mean_temperature(situation),
         acceptance_length=Interval.lognormal(
-            tau, float(own.acceptance_log_sd[index]), lower=1.0, upper=deepest + 1.0
+            tau,
+            float(own.acceptance_log_sd[index]),
+            lower=1.0,
+            upper=float(point.arm.draft_steps[index]) + 1.0,
         ),
         acceptance_per_position=survival,
         draft_cost_ratio=(
@@ -55,11 +50,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         ),
         verify_cost_ratio=float(own.verify[index]),
         step_cost_ratio=float(own.step_ratio[index]),
-        step_cost_parts=CostParts(
-            draft=float(own.draft[index]),
-            verify=float(own.verify[index]),
-            overhead=float(own.overhead[index]),
-        ),
+        step_cost_parts=_parts(own, index),
         tpot_s=Interval.lognormal(tpot_s, tpot_spread) if known else None,
         speedup=Interval.lognormal(speedup, spread),
         output_tok_s=tokens_per_s,
@@ -71,15 +62,36 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         max_batch=point.memory.max_batch if point.memory else None,
         acceptance_source=point.acceptance.origin,
         evidence=_evidence(point),
-        notes=tuple(
-            dict.fromkeys(note for *_, belief in point.acceptance.parts for note in belief.notes)
-        )
-        + own.notes,
+        notes=_notes(point),
         speedup_log_sd=spread,
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
     )
+
+
+def _config(point: ArmPoint, index: int) -> SpecConfig:
+    trees = point.arm.trees
+    return SpecConfig(
+        method=point.arm.method,
+        drafter=point.arm.plan.drafter,
+        num_speculative_tokens=point.arm.lengths[index],
+        tree=trees[index] if trees else None,
+        verify_rule=point.acceptance.rule,
+    )
+
+
+def _parts(own: Evaluated, index: int) -> CostParts:
+    return CostParts(
+        draft=float(own.draft[index]),
+        verify=float(own.verify[index]),
+        overhead=float(own.overhead[index]),
+    )
+
+
+def _notes(point: ArmPoint) -> tuple[str, ...]:
+    found = (note for *_, belief in point.acceptance.parts for note in belief.notes)
+    return (*dict.fromkeys(found), *point.own.notes)
 
 
 def plain_prediction(
