@@ -65,7 +65,7 @@ def cumulated(rows: RowArray) -> RowArray:
     return rows.cumsum(axis=-1)
 
 
-def draw(rows: RowArray, uniforms: FloatArray) -> IntArray:
+def draw(rows: RowArray, uniforms: RowArray) -> IntArray:
     """Draw one token from each row by inverting its cumulative distribution.
 
     Parameters
@@ -78,10 +78,19 @@ def draw(rows: RowArray, uniforms: FloatArray) -> IntArray:
     (...) integers; never a token of probability 0
     """
     cumulative = cumulated(rows)
-    # Scaling by the last entry, in the rows' own precision, keeps the point below it.
-    points = cumulative[..., -1:] * uniforms[..., None].astype(rows.dtype)
-    below = np.nextafter(cumulative[..., -1:], 0.0, dtype=rows.dtype)
-    return np.asarray((cumulative > np.minimum(points, below)).argmax(axis=-1))
+    total = cumulative[..., -1:]
+    # A uniform number of the rows' own precision times the total stays below the total: it is at
+    # most 1 - u/2 with u the spacing of numbers at 1, and products round to nearest.
+    points = total * uniforms[..., None]
+    if uniforms.dtype != rows.dtype:
+        points = np.minimum(points, np.nextafter(total, 0.0, dtype=rows.dtype))
+    return np.asarray((cumulative > points).argmax(axis=-1))
+
+
+def draw_each(rows: RowArray, rng: np.random.Generator) -> IntArray:
+    """Draw one token from each row with uniforms of the rows' own precision, shape (B,)."""
+    kind = np.float32 if rows.dtype == np.float32 else np.float64
+    return draw(rows, rng.random(size=len(rows), dtype=kind))
 
 
 def batch_step(
@@ -127,7 +136,7 @@ def batch_step(
     num_accepted = rejected.argmax(axis=1)
 
     final_rows = _final_rows(target_rows, draft_rows, num_accepted, recipe)
-    final = draw(final_rows, rng.random(size=(batch,)))
+    final = draw_each(final_rows, rng)
 
     length = recipe.keep(num_accepted, n)
     return finished_step(history, drafts, num_accepted, final, length)
@@ -155,7 +164,7 @@ def drafted(
     for end in range(window, window + num_speculative_tokens):
         rows = drafter.probs(history[:, end - drafter.order : end])
         draft_rows.append(rows)
-        history[:, end] = rows.argmax(axis=1) if greedy else draw(rows, rng.random(size=(batch,)))
+        history[:, end] = rows.argmax(axis=1) if greedy else draw_each(rows, rng)
     return history, draft_rows
 
 
@@ -170,13 +179,14 @@ def finished_step(
 ) -> BatchStep:
     """Put the final tokens in place and return the step; ``length`` new tokens stay in context."""
     window = history.shape[1] - drafts.shape[1] - 1
-    history[np.arange(len(final)), window + num_accepted] = final
+    sequence = np.arange(len(final))
+    history[sequence, window + num_accepted] = final
     kept_columns = length[:, None] + np.arange(window)
     return BatchStep(
         drafts=drafts,
         num_accepted=num_accepted,
         final=final,
-        windows=np.take_along_axis(history, kept_columns, axis=1),
+        windows=history[sequence[:, None], kept_columns],
     )
 
 
@@ -189,9 +199,13 @@ def _final_rows(
     rows: RowArray = target_rows[sequence, num_accepted]
     if not n:
         return rows
-    drafted = np.stack(draft_rows)[np.minimum(num_accepted, n - 1), sequence]
-    is_full = (num_accepted == n)[:, None]
-    return np.where(is_full, recipe.bonus(rows, drafted), recipe.replace(rows, drafted))
+    last = np.minimum(num_accepted, n - 1)
+    drafted_from = np.stack(draft_rows)[last, sequence]
+    full = np.flatnonzero(num_accepted == n)
+    bonus = recipe.bonus(rows[full], drafted_from[full])
+    rows = recipe.replace(rows, drafted_from)
+    rows[full] = bonus
+    return rows
 
 
 def start_windows(prompts: IntArray, batch: int, target: NextToken, drafter: NextToken) -> IntArray:
