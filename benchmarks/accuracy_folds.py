@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from benchmarks.accuracy_subjects import target_of
+from scripts.acceptance_curves import cells_of, curves_by_k
+from scripts.acceptance_levels import LevelFit
+from scripts.cost_solver import Fitted
 from scripts.evidence import MeasuredRow, read_measurements
 from scripts.fit_costs import fit as fit_costs
 from scripts.fit_costs import fit_with_state
 from scripts.fit_priors import fit as fit_priors
+from scripts.fit_priors import fit_cells
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.records.cost_prior import CostPrior
 
@@ -63,6 +67,7 @@ class Folds:
         groups = [
             tuple(sorted(name for name, at in self.names.items() if at == fold)) for fold in folds
         ]
+        _acceptance_start(), _cost_start()  # once, for the workers to inherit
         with ProcessPoolExecutor(WORKERS) as pool:
             found = pool.map(_refit, [self.by] * len(groups), groups)
             self._knowledge = dict(zip(folds, found, strict=True))
@@ -83,9 +88,16 @@ def _training_rows() -> tuple[MeasuredRow, ...]:
 
 
 @cache
-def _start() -> object:
+def _cost_start() -> Fitted:
     """The cost fit on everything, from which a fit on fewer rows needs only a few steps."""
     return fit_with_state(_training_rows())[1]
+
+
+@cache
+def _acceptance_start() -> LevelFit:
+    """The acceptance fit on everything; refits keep its variances, not its effects."""
+    every = [*cells_of(_training_rows()), *curves_by_k()]
+    return fit_cells([cell for cell in every if not cell.is_random_text])[1]
 
 
 def _refit(by: str, names: tuple[str, ...]) -> Knowledge:
@@ -94,12 +106,17 @@ def _refit(by: str, names: tuple[str, ...]) -> Knowledge:
     sources = left_out if by == "source" else frozenset()
     targets = left_out if by == "target" else frozenset()
     return Knowledge(
-        acceptance=fit_priors(rows, exclude_sources=sources, exclude_targets=targets),
-        cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets, start=_start()),
+        acceptance=fit_priors(
+            rows,
+            exclude_sources=sources,
+            exclude_targets=targets,
+            start=_acceptance_start(),
+        ),
+        cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets, start=_cost_start()),
     )
 
 
 @cache
 def cost_prior_without(source: str) -> CostPrior:
     """Return the step-time prior refitted without one of the other data files."""
-    return fit_costs(_training_rows(), exclude_sources=frozenset({source}), start=_start())
+    return fit_costs(_training_rows(), exclude_sources=frozenset({source}), start=_cost_start())

@@ -175,11 +175,10 @@ def _situation(key: _SituationKey) -> Situation:
         return situation
     # A device that only the evidence knows has a kind that numbers in a profile cannot state.
     hardware = Hardware(accelerator=device, count=count, parallel=parallel)
-    engine = row.engine or Engine.VLLM
     return replace(
         situation,
-        engine=engine,
-        setup=replace(situation.setup, hardware=hardware, engine=engine),
+        engine=row.engine or Engine.VLLM,
+        setup=replace(situation.setup, hardware=hardware, engine=row.engine),
     )
 
 

@@ -57,38 +57,52 @@ def measured_curve(prior: CostPrior, path: Path = DATA / "cost_curve_dsv4flash_b
     return _compare(measured, predicted, batch)
 
 
-def modelled_table(prior: CostPrior, path: Path = DATA / "step_times_modelled.csv") -> Json:
-    """Score that ratio against modelled step times of another tool, their draft share taken out."""
+def modelled_table(
+    prior: CostPrior, *, shared_cache: bool, path: Path = DATA / f"{TABLE_SOURCE}.csv"
+) -> Json:
+    """Score that ratio against modelled step times of another tool, their draft share taken out.
+
+    The tool counts the verified tokens of a sequence as that many sequences, each reading the cache
+    for itself. Engines' attention kernels read it once for all positions (``shared_cache``), so the
+    two sides differ where the cache is most of the traffic; without it the product is asked for
+    the step of that many sequences.
+    """
     with open(path, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     groups: dict[tuple[str, ...], dict[int, float]] = {}
     for row in rows:
-        key = tuple(
-            row[name] for name in ("model", "system", "backend", "tp", "isl", "osl", "batch")
-        )
+        key = tuple(row[name] for name in ("model", "system", "tp", "isl", "osl", "batch"))
         groups.setdefault(key, {})[int(row["nextn"])] = float(row["iteration_ms"])
     measured, predicted, batches, plain = [], [], [], []
-    for (name, system, _, tp, isl, osl, size), times in groups.items():
+    for (name, system, tp, isl, osl, size), times in groups.items():
         try:
             setup = _setup(name, _SYSTEMS[system], int(tp), None)
         except TunerError:
             continue
         lengths = np.array([n for n in sorted(times) if n > 0])
         share = lengths / setup.target.n_layers
-        wanted = np.array([times[n] for n in lengths]) / times[0] - share
         batch = np.full(len(lengths), float(size))
         model = learn(prior, setup)
         context = float(isl) + float(osl) / 2.0
-        measured.append(wanted)
-        predicted.append(_ratios(model, batch, lengths + 1.0, context))
+        base = _plain(model, np.array([float(size)]), context)
+        ratios = (
+            _ratios(model, batch, lengths + 1.0, context)
+            if shared_cache
+            else _plain(model, batch * (lengths + 1.0), context) / base
+        )
+        measured.append(np.array([times[n] for n in lengths]) / times[0] - share)
+        predicted.append(ratios)
         batches.append(batch)
-        base = model.step(
-            _PLAN, batch=float(size), draft_steps=0, verify_tokens=1, context_tokens=context
-        ).baseline_s
-        plain.append(float(base) / (times[0] * MILLI))
+        plain.append(float(base[0]) / (times[0] * MILLI))
     found = _compare(np.concatenate(measured), np.concatenate(predicted), np.concatenate(batches))
     found["plain step, median error"] = quantile(np.abs(np.array(plain) - 1.0), 0.5)
     return found
+
+
+def _plain(model: CostModel, batch: np.ndarray, context: float) -> np.ndarray:
+    return model.step(
+        _PLAN, batch=batch, draft_steps=0, verify_tokens=1, context_tokens=context
+    ).baseline_s
 
 
 def _compare(measured: np.ndarray, predicted: np.ndarray, batch: np.ndarray) -> Json:
@@ -173,8 +187,9 @@ def plain_serving(prior: CostPrior, path: Path = DATA / f"{SERVING_SOURCE}.csv")
 def predicted_tpot_s(prior: CostPrior, run: Serving) -> float:
     """Return TPOT at a fixed concurrency: a decode step, plus the prefills that share the engine.
 
-    In a closed loop every finished request is followed by a prompt; where one engine does both,
-    each output token waits for its share of the other sequences' prefills.
+    In a closed loop every finished request is followed by a prompt. Where one engine does both, a
+    step that carries a prompt lasts as long as its prefill, and each output token meets its share
+    of the other sequences' prompts.
     """
     model = learn(prior, run.setup)
     times = model.step(
@@ -187,4 +202,5 @@ def predicted_tpot_s(prior: CostPrior, run: Serving) -> float:
     step_s = float(times.baseline_s)
     if run.is_disaggregated:
         return step_s
-    return step_s + (run.batch - 1.0) * model.prefill_s(run.prompt_tokens) / run.output_tokens
+    longer_s = max(model.prefill_s(run.prompt_tokens) - step_s, 0.0)
+    return step_s + (run.batch - 1.0) * longer_s / run.output_tokens
