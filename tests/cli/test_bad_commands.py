@@ -87,7 +87,8 @@ CASES = [
     Case("schema profil", "there is no schema 'profil'; did you mean profile?"),
     Case(
         "schema zzz",
-        "there is no schema 'zzz'; there are profile, recommend, predict, sweep, tree, error.",
+        "there is no schema 'zzz'; there are profile, recommend, predict, why, sweep, tree, "
+        "verify, catalog, skill, init, error.",
     ),
     Case("schema profile extra", "got unexpected extra argument"),
     Case("init", "--target is needed where no questions can be asked."),

@@ -22,7 +22,13 @@ LINES = {
         ["predict", "chat-llama-3.3-70b", "--method", "eagle3", "--k", "1:4", "--batch", "8"],
         ["predict", "{alpha}", "--k", "4"],
     ],
+    "why": [["why", "chat-llama-3.3-70b"]],
+    "verify": [["verify", "--k", "1", "--vocab", "2", "--restarts", "1000", "--samples", "1000"]],
+    "catalog": [["catalog", "gpus"], ["catalog", "methods"]],
+    "skill": [["skill"]],
+    "init": [["init", "--target", "a/b", "--output", "-"]],
     "sweep": [
+        ["sweep", "chat-llama-3.3-70b", "--over", "batch=1:64"],
         ["sweep", "--alpha", "0,0.8,1", "--c", "0.05", "--k", "1:10"],
         ["sweep", "--alpha", "0.5,0.7", "--k", "4"],
     ],

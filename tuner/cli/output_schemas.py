@@ -91,8 +91,11 @@ SCHEDULE = record(
     by_temperature=array(record(**{"from": NUMBER, "to_exclusive": NUMBER}, **SCHEDULE_ROW)),
 )
 COMMAND = record(version=TEXT, argv=array(TEXT), shell=TEXT, config={"type": "object"})
+STATE: Schema = {"enum": ["on", "off", "measure"]}
+NEXT_MEASUREMENT = nullable(record(what=TEXT, why=TEXT, command=nullable(TEXT)))
+PROVENANCE = {"tool_version": TEXT, "catalog_date": TEXT}
 DECISION = record(
-    state={"enum": ["on", "off", "measure"]},
+    state=STATE,
     reason=TEXT,
     break_even_acceptance_length=nullable(NUMBER),
     confidence=SHARE,
@@ -114,11 +117,9 @@ def recommend_schema() -> Schema:
         },
         warnings=WARNINGS,
         assumptions=ASSUMPTIONS,
-        next_measurement=nullable(record(what=TEXT, why=TEXT, command=nullable(TEXT))),
+        next_measurement=NEXT_MEASUREMENT,
     )
-    return document(
-        "recommend --json", tool_version=TEXT, catalog_date=TEXT, profiles=array(result)
-    )
+    return document("recommend --json", **PROVENANCE, profiles=array(result))
 
 
 def predict_schema() -> Schema:
@@ -130,11 +131,26 @@ def predict_schema() -> Schema:
         warnings=WARNINGS,
         assumptions=ASSUMPTIONS,
     )
-    return document("predict --json", tool_version=TEXT, catalog_date=TEXT, profiles=array(result))
+    return document("predict --json", **PROVENANCE, profiles=array(result))
+
+
+def why_schema() -> Schema:
+    """Return the schema of ``why --json``."""
+    flip = record(
+        what=TEXT, now=TEXT, flips_at=nullable(TEXT), becomes=nullable(TEXT), note=nullable(TEXT)
+    )
+    result = record(
+        profile=TEXT,
+        decision=DECISION,
+        best=nullable(CONFIG),
+        flips=array(flip),
+        next_measurement=NEXT_MEASUREMENT,
+    )
+    return document("why --json", **PROVENANCE, profiles=array(result))
 
 
 def sweep_schema() -> Schema:
-    """Return the schema of ``sweep --json`` over the formula's grid."""
+    """Return the schema of ``sweep --json``: over the formula's grid, or over one of a profile."""
     point = record(
         alpha=SHARE,
         c=nullable(NUMBER),
@@ -144,7 +160,14 @@ def sweep_schema() -> Schema:
         speedup=nullable(NUMBER),
     )
     optimum = record(alpha=SHARE, c=NUMBER, num_speculative_tokens=WHOLE, speedup=NUMBER)
-    return document("sweep --json", points=array(point), optima=array(optimum))
+    step = record(value=NUMBER, state=STATE, speedup=nullable(INTERVAL), best=nullable(CONFIG))
+    change = record(**{"from": NUMBER, "to": NUMBER}, state=STATE, **SCHEDULE_ROW)
+    swept = record(profile=TEXT, over=TEXT, points=array(step), changes=array(change))
+    forms = [
+        record(points=array(point), optima=array(optimum)),
+        record(**PROVENANCE, profiles=array(swept)),
+    ]
+    return {**document("sweep --json"), "anyOf": forms}
 
 
 def tree_schema() -> Schema:
@@ -160,6 +183,36 @@ def tree_schema() -> Schema:
         mask=nullable(array({"anyOf": [TEXT, array(WHOLE)]})),
         engines={"type": "object", "additionalProperties": nullable({"type": "object"})},
     )
+
+
+def verify_schema() -> Schema:
+    """Return the schema of ``verify --json``."""
+    check = record(ok=FLAG)
+    return document(
+        "verify --json",
+        exact=FLAG,
+        seed=WHOLE,
+        level=SHARE,
+        enumeration=array(check),
+        chi_square=array(check),
+        g_test=nullable(check),
+        planted_faults=array(check),
+    )
+
+
+def catalog_schema() -> Schema:
+    """Return the schema of ``catalog --json``; the columns of a row depend on the topic."""
+    return document("catalog --json", **PROVENANCE, topic=TEXT, rows=array({"type": "object"}))
+
+
+def skill_schema() -> Schema:
+    """Return the schema of ``skill --json``."""
+    return document("skill --json", name=TEXT, text=TEXT)
+
+
+def init_schema() -> Schema:
+    """Return the schema of ``init --json``."""
+    return document("init --json", file=nullable(TEXT), name=TEXT, text=TEXT)
 
 
 def error_schema() -> Schema:

@@ -37,7 +37,12 @@ def _schemas() -> dict[str, Callable[[], dict[str, Any]]]:
         "profile": profile_schema,
         "recommend": output_schemas.recommend_schema,
         "predict": output_schemas.predict_schema,
+        "why": output_schemas.why_schema,
         "sweep": output_schemas.sweep_schema,
         "tree": output_schemas.tree_schema,
+        "verify": output_schemas.verify_schema,
+        "catalog": output_schemas.catalog_schema,
+        "skill": output_schemas.skill_schema,
+        "init": output_schemas.init_schema,
         "error": output_schemas.error_schema,
     }
