@@ -105,6 +105,7 @@ ASSUMED_LEVELS: dict[str, dict[str, float]] = {
     "device:cpu": {"many_token_slope": 60.0, "many_token_jump": 10.0},
     "device:npu": {"layer_floor_s": 2.0, "step_overhead_s": 2.0},
     "weights:gguf": {"many_token_slope": 4.0},
+    "weights:gguf_wide": {"many_token_slope": 2.0},
     "layers:moe": {"layer_floor_s": 2.0},
     "layers:latent": {"layer_floor_s": 2.0},
     "layers:linear": {"layer_floor_s": 1.5},

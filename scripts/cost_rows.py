@@ -16,7 +16,7 @@ from scripts.evidence_setups import SpeedRow, speed_rows
 from tuner.cost.levels import plan_levels, setup_levels
 from tuner.cost.steps import StepTerms, step_terms
 from tuner.records.cost import CostSetup, DraftPlan
-from tuner.records.methods import DRAFT_KIND, Engine, Method
+from tuner.records.methods import DRAFT_KIND, DraftKind, Engine, Method
 
 #: weights of ln step, ln baseline and ln draft in a number
 RATIO: tuple[float, float, float] = (1.0, -1.0, 0.0)
@@ -159,6 +159,8 @@ def _ratio_rows(rows: Sequence[MeasuredRow], measured: Iterable[SpeedRow]) -> li
         setup, plan, configuration = setup_of(row), plan_of(row), configuration_of(row)
         if setup is None or plan is None or configuration is None or not fast.speedup:
             continue
+        if plan.kind is DraftKind.LOOKUP:
+            continue  # steps without a match cost a plain step; how many there were is not stated
         length = fast.acceptance_length or shares.get((row.source, row.sweep, row.k))
         noise, shared = RATIO_NOISE, 0.0
         if length is None and row.k and not row.is_tree and row.method is not None:

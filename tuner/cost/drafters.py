@@ -67,7 +67,7 @@ def draft_setup(setup: CostSetup, plan: DraftPlan) -> PassSetup | None:
 
 def _has_vector_kernels(setup: CostSetup, weights: WeightFormat) -> bool:
     is_gpu = setup.hardware.accelerator.kind not in (DeviceKind.CPU, DeviceKind.APPLE)
-    quantised = weights.weight_class is WeightClass.GGUF
+    quantised = weights.weight_class in (WeightClass.GGUF, WeightClass.GGUF_WIDE)
     return setup.engine is Engine.LLAMACPP and is_gpu and quantised
 
 
@@ -100,18 +100,12 @@ def serial_passes(plan: DraftPlan, draft_steps: FloatArray) -> FloatArray:
     return np.zeros_like(draft_steps)
 
 
-def first_pass_tokens(
-    plan: DraftPlan, engine: Engine | None, tokens: FloatArray, draft_steps: FloatArray
-) -> FloatArray:
+def first_pass_tokens(plan: DraftPlan, tokens: FloatArray, draft_steps: FloatArray) -> FloatArray:
     """Return positions of a sequence in the first draft pass.
 
     A serial head first runs over the tokens that the last step accepted; engines pad that to all
-    verified ones. A block drafter runs over its block. llama.cpp instead runs its drafter over
-    the verified tokens after the step (see ``replays_verified_tokens``), so its first pass is one
-    token.
+    verified ones. A block drafter runs over its block.
     """
-    if replays_verified_tokens(plan, engine):
-        return np.ones_like(tokens)
     if plan.kind is DraftKind.SERIAL:
         return np.minimum(tokens, draft_steps + 1.0)
     if plan.kind is DraftKind.PARALLEL:
@@ -122,9 +116,9 @@ def first_pass_tokens(
 def replays_verified_tokens(plan: DraftPlan, engine: Engine | None) -> bool:
     """Whether the engine runs the drafter once more over the K + 1 tokens after each verification.
 
-    llama.cpp b11434, ``common_speculative_process`` (``common/speculative.cpp``).
+    llama.cpp b11434, ``common_speculative_process`` (``common/speculative.cpp``), for draft models.
     """
-    return engine is Engine.LLAMACPP and plan.kind is DraftKind.SERIAL
+    return engine is Engine.LLAMACPP and plan.method is Method.DRAFT_MODEL
 
 
 def _draft_parallel(parallel: Parallel, drafter: Drafter | None) -> Parallel:

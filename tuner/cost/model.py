@@ -12,10 +12,10 @@ from tuner.cost.drafters import target_setup
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
 from tuner.cost.missed import NO_METHOD, Missed, Places
 from tuner.cost.observations import METHOD_KEY, gather, target_rows
-from tuner.cost.posterior import Posterior, expected_missed, log_step_and_gradient, update
+from tuner.cost.posterior import Posterior, expected_missed, update
 from tuner.cost.roofline import INDEX, pass_times
-from tuner.cost.steps import StepParts, step_parts, step_terms
-from tuner.cost.terms import pass_terms
+from tuner.cost.steps import StepParts, step_constants, step_parts, step_terms
+from tuner.cost.terms import PassConstants, pass_constants, pass_terms
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan, StepTimes
 from tuner.records.cost_prior import CostPrior
 from tuner.records.methods import Method
@@ -31,6 +31,7 @@ class CostModel:
     prior: CostPrior
     observed: tuple[CostObservation, ...]
     _beliefs: dict[Method, Posterior] = field(default_factory=dict)
+    _plans: dict[DraftPlan, tuple[FloatArray, PassConstants]] = field(default_factory=dict)
 
     def step(
         self,
@@ -64,17 +65,13 @@ class CostModel:
             batch, draft_steps, verify_tokens, context_tokens
         )
         belief = self._belief(plan)
-        shift = log_parameters_of_plan(self.prior, self.setup, plan)
-        terms = step_terms(self.setup, plan, own, steps, tokens, context)
+        shift, constants = self._plan(plan)
+        terms = step_terms(self.setup, plan, own, steps, tokens, context, constants)
         parts = step_parts(terms, belief.log_parameters + shift)
-        ones = np.ones_like(own)
-        none = np.zeros_like(own)
-        wide = tokens > 1.0
-        key = np.where(wide, METHOD_KEY[plan.method], NO_METHOD)
-        plain = Places(np.log(own), none, none, ones, none, none + NO_METHOD)
-        ratio = Places(np.log(own), np.log(tokens), ones, -ones, none, key)
-        plain_missed, plain_sd = self._missed(belief, parts, plain)
-        ratio_missed, ratio_sd = self._missed(belief, parts, ratio)
+        missed, log_sd = self._missed(belief, plan, parts, own, tokens)
+        count = len(own)
+        plain_missed, ratio_missed = missed[:count], missed[count:]
+        plain_sd, ratio_sd = log_sd[:count], log_sd[count:]
         baseline = parts.baseline.seconds * np.exp(plain_missed)
         factor = np.exp(plain_missed + ratio_missed)
         return StepTimes(
@@ -83,7 +80,7 @@ class CostModel:
             verify_s=(parts.verify.seconds * factor).reshape(shape),
             overhead_s=(parts.overhead.seconds * factor).reshape(shape),
             baseline_log_sd=plain_sd.reshape(shape),
-            ratio_log_sd=np.where(wide, ratio_sd, 0.0).reshape(shape),
+            ratio_log_sd=np.where(tokens > 1.0, ratio_sd, 0.0).reshape(shape),
             draft_pass_s=(parts.draft_pass_s * factor).reshape(shape),
             evidence=self.prior.evidence + tuple(row.source for row in self.observed),
         )
@@ -93,7 +90,7 @@ class CostModel:
         count = max(float(tokens), 1.0)
         target = target_setup(self.setup)
         one = np.ones(1)
-        terms = pass_terms(target, one, count * one, 0.5 * count * one)
+        terms = pass_terms(pass_constants(target), one, count * one, 0.5 * count * one)
         head_flops = 2.0 * target.parts.head_params * (count - 1.0) / target.parallel.tensor
         terms = terms._replace(
             logits_s=terms.logits_s / count,
@@ -106,10 +103,36 @@ class CostModel:
         seconds = pass_times(terms, belief.log_parameters).seconds[0] - sampled
         return float(seconds + value[INDEX["step_overhead_s"]])
 
+    def _plan(self, plan: DraftPlan) -> tuple[FloatArray, PassConstants]:
+        if plan not in self._plans:
+            shift = log_parameters_of_plan(self.prior, self.setup, plan)
+            self._plans[plan] = shift, step_constants(self.setup, plan)
+        return self._plans[plan]
+
     def _missed(
-        self, belief: Posterior, parts: StepParts, places: Places
+        self,
+        belief: Posterior,
+        plan: DraftPlan,
+        parts: StepParts,
+        batch: FloatArray,
+        tokens: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        _, gradient = log_step_and_gradient(parts, places)
+        """Return what the equations miss and the log sd, of plain steps and then of the ratios."""
+        log_batch, log_tokens = np.log(batch), np.log(tokens)
+        none, ones = np.zeros_like(batch), np.ones_like(batch)
+        key = np.where(tokens > 1.0, METHOD_KEY[plan.method], NO_METHOD)
+        places = Places(
+            log_batch=np.concatenate((log_batch, log_batch)),
+            log_tokens=np.concatenate((none, log_tokens)),
+            on_step=np.concatenate((none, ones)),
+            on_baseline=np.concatenate((ones, -ones)),
+            on_draft=np.concatenate((none, none)),
+            method=np.concatenate((none + NO_METHOD, key)),
+        )
+        step, baseline = parts.step, parts.baseline
+        by_baseline = baseline.gradient / baseline.seconds
+        by_ratio = step.gradient / step.seconds - by_baseline
+        gradient = np.concatenate((by_baseline, by_ratio), axis=1)
         missed, variance = expected_missed(belief, places, gradient)
         return missed, np.sqrt(variance) * self.prior.widening
 
@@ -162,5 +185,6 @@ def log_parameters_of_plan(prior: CostPrior, setup: CostSetup, plan: DraftPlan) 
 
 
 def _flat(*values: ArrayLike) -> tuple[tuple[int, ...], tuple[FloatArray, ...]]:
-    arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
-    return arrays[0].shape, tuple(np.ascontiguousarray(array).ravel() for array in arrays)
+    arrays = [np.asarray(value, dtype=np.float64) for value in values]
+    shape = np.broadcast(*arrays).shape
+    return shape, tuple(np.broadcast_to(array, shape).ravel() for array in arrays)

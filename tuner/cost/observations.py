@@ -11,7 +11,8 @@ from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
 from tuner.cost.posterior import Evidence
 from tuner.cost.roofline import INDEX, N_PARAMETERS
-from tuner.cost.steps import StepTerms, join_terms, step_terms
+from tuner.cost.steps import StepTerms, join_terms, step_constants, step_terms
+from tuner.cost.terms import PassConstants
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
@@ -54,6 +55,7 @@ def gather(
     terms: list[StepTerms] = []
     columns: list[tuple[float, ...]] = []
     informs, shifts = [], []
+    known: dict[DraftPlan, PassConstants] = {}
     is_draft = np.zeros(N_PARAMETERS, dtype=bool)
     is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
     for row in observed:
@@ -63,8 +65,10 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            place = (np.array([number]) for number in (row.batch, steps, tokens, context))
-            terms.append(step_terms(setup, plan, *place))
+            place = [np.array([float(number)]) for number in (row.batch, steps, tokens, context)]
+            if plan not in known:
+                known[plan] = step_constants(setup, plan)
+            terms.append(step_terms(setup, plan, *place, constants=known[plan]))
             noise = prior.measurement_noise**2 + row.log_sd**2
             key = METHOD_KEY[row.method]
             columns.append((math.log(row.batch), math.log(tokens), *weights, key, value, noise))

@@ -23,6 +23,7 @@ FloatArray = NDArray[np.float64]
 
 INDEX: dict[str, int] = {name: position for position, name in enumerate(PARAMETERS)}
 N_PARAMETERS = len(PARAMETERS)
+_BANDWIDTH, _SHARPNESS = INDEX["bandwidth_efficiency"], INDEX["sharpness"]
 
 #: tokens over which the price of small passes levels off: tiles of matrix units are 16 wide
 SLOPE_TOKENS = 16.0
@@ -49,74 +50,96 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     Parameters
     ----------
     terms
-        Arrays of shape (n,).
+        Arrays that broadcast to a shape (…, n).
     log_parameters
         Natural logarithms, shape (N_PARAMETERS,) or (N_PARAMETERS, n).
     """
     value = np.exp(log_parameters)
-    bandwidth = value[INDEX["bandwidth_efficiency"]]
+    bandwidth, sharpness = value[_BANDWIDTH], value[_SHARPNESS]
     matmul = value[INDEX["matmul_efficiency"]]
-    sharpness = value[INDEX["sharpness"]]
-    gradient = np.zeros((N_PARAMETERS, *terms.weights_s.shape))
-    spread = np.minimum(value[INDEX["expert_spread"]], 1.0)
-
-    evenness = np.minimum(value[INDEX["expert_evenness"]], 1.0)
-
-    routed = effective_tokens(terms.batch, terms.tokens, spread, evenness)
-    coverage = expert_coverage(terms.log_miss, routed)
-    jump, slope = value[INDEX["many_token_jump"]], value[INDEX["many_token_slope"]]
-    vector = terms.has_vector_kernels > 0.0
-    dense_price = _small_pass_price(terms.batch * terms.tokens, vector, jump, slope)
-    # an expert works on the tokens that chose it, not on all tokens of the pass
-    own_share = -np.expm1(terms.log_miss)
-    expert_tokens = terms.batch * terms.tokens * own_share / np.maximum(coverage, _TINY_S)
-    expert_price = _small_pass_price(expert_tokens, vector, jump, slope)
-    touched = terms.experts_s * coverage / value[INDEX["expert_efficiency"]]
-    matrices = terms.weights_s / value[INDEX["matrix_efficiency"]]
-    memory = matrices * dense_price.factor + touched * expert_price.factor
+    traffic = _traffic(terms, value)
     core, core_memory, core_compute, core_sharp = _soft_maximum(
-        memory / bandwidth, terms.matmul_s / matmul, sharpness
+        traffic.seconds, terms.matmul_s / matmul, sharpness
     )
-    by_memory = core_memory / np.maximum(memory, _TINY_S)
     reread = value[INDEX["attention_reread"]] * (terms.tokens - 1.0)
     attend, attend_memory, attend_compute, attend_sharp = _soft_maximum(
         terms.kv_s / bandwidth * (1.0 + reread), terms.attention_s / matmul, sharpness
     )
     streamed = (terms.scan_s + terms.logits_s) / bandwidth
-    host = terms.host_experts_s * coverage
-    work = core + attend + streamed + host
+    work = core + attend + streamed + traffic.host_s
     floor = terms.n_layers * value[INDEX["layer_floor_s"]]
     body, by_work, by_floor, by_sharpness = _soft_maximum(work, floor, sharpness)
     collective = terms.collective_s * value[INDEX["collective_scale"]]
     by_token = terms.batch * terms.tokens * value[INDEX["token_overhead_s"]]
 
-    share = by_work / np.maximum(work, _TINY_S)
-    gradient[INDEX["bandwidth_efficiency"]] = -share * (core_memory + attend_memory + streamed)
+    gradient = np.zeros((N_PARAMETERS, *body.shape))
+    share = by_work / work
+    by_traffic = share * core_memory / traffic.seconds
+    gradient[_BANDWIDTH] = -share * (core_memory + attend_memory + streamed)
     gradient[INDEX["matmul_efficiency"]] = -share * (core_compute + attend_compute)
-    gradient[INDEX["sharpness"]] = share * (core_sharp + attend_sharp) + by_sharpness
+    gradient[_SHARPNESS] = share * (core_sharp + attend_sharp) + by_sharpness
     gradient[INDEX["layer_floor_s"]] = by_floor
     gradient[INDEX["token_overhead_s"]] = by_token
-    gradient[INDEX["many_token_jump"]] = (share * by_memory) * (
-        matrices * dense_price.by_jump + touched * expert_price.by_jump
-    )
-    gradient[INDEX["many_token_slope"]] = (share * by_memory) * (
-        matrices * dense_price.by_slope + touched * expert_price.by_slope
-    )
     gradient[INDEX["attention_reread"]] = share * attend_memory * reread / (1.0 + reread)
-    # the derivative of the time by ln(coverage's token count)
-    price_left = expert_price.factor - expert_tokens * expert_price.by_token
-    by_routed = -(1.0 - coverage) * terms.log_miss * routed
-    by_coverage = by_memory * price_left / value[INDEX["expert_efficiency"]]
-    by_routed = by_routed * share * (by_coverage * terms.experts_s + terms.host_experts_s)
-    further = np.maximum(terms.tokens - 1.0, 0.0) * spread
-    by_spread = evenness * further / (1.0 + further) * (spread < 1.0)
-    by_evenness = np.log(np.maximum(routed, _TINY_S)) * (evenness < 1.0)
-    gradient[INDEX["matrix_efficiency"]] = -(share * by_memory) * matrices * dense_price.factor
-    gradient[INDEX["expert_efficiency"]] = -(share * by_memory) * touched * expert_price.factor
-    gradient[INDEX["expert_spread"]] = by_routed * by_spread
-    gradient[INDEX["expert_evenness"]] = by_routed * by_evenness
     gradient[INDEX["collective_scale"]] = collective
+    for name, by_parameter in traffic.gradient.items():
+        gradient[INDEX[name]] = by_traffic * by_parameter
+    for name, by_parameter in traffic.host_gradient.items():
+        gradient[INDEX[name]] += share * by_parameter
     return PassTimes(body + collective + by_token, gradient)
+
+
+class _Traffic(NamedTuple):
+    """Time to move the weights of a pass, and its derivatives except by bandwidth."""
+
+    seconds: FloatArray
+    gradient: dict[str, FloatArray]
+    #: experts in host memory are moved beside it
+    host_s: FloatArray
+    host_gradient: dict[str, FloatArray]
+
+
+def _traffic(terms: PassTerms, value: FloatArray) -> _Traffic:
+    jump, slope = value[INDEX["many_token_jump"]], value[INDEX["many_token_slope"]]
+    vector = terms.has_vector_kernels > 0.0
+    price = _small_pass_price(terms.batch * terms.tokens, vector, jump, slope)
+    bandwidth = value[_BANDWIDTH]
+    matrices = terms.weights_s / (bandwidth * value[INDEX["matrix_efficiency"]])
+    dense = matrices * price.factor
+    gradient = {
+        "matrix_efficiency": -dense,
+        "many_token_jump": matrices * price.by_jump,
+        "many_token_slope": matrices * price.by_slope,
+    }
+    none = np.zeros(1)
+    if not np.any(terms.experts_s) and not np.any(terms.host_experts_s):
+        return _Traffic(dense + _TINY_S, gradient, none, {})
+
+    # an expert works on the tokens that chose it, not on all tokens of the pass
+    spread = np.minimum(value[INDEX["expert_spread"]], 1.0)
+    evenness = np.minimum(value[INDEX["expert_evenness"]], 1.0)
+    routed = effective_tokens(terms.routed_batch, terms.tokens, spread, evenness)
+    coverage = expert_coverage(terms.log_miss, routed)
+    chosen = -np.expm1(terms.log_miss) * terms.routed_batch * terms.tokens
+    own_tokens = chosen / np.maximum(coverage, _TINY_S)
+    own_price = _small_pass_price(own_tokens, vector, jump, slope)
+    all_experts = terms.experts_s / (bandwidth * value[INDEX["expert_efficiency"]])
+    touched = all_experts * coverage
+    gradient["expert_efficiency"] = -touched * own_price.factor
+    gradient["many_token_jump"] = gradient["many_token_jump"] + touched * own_price.by_jump
+    gradient["many_token_slope"] = gradient["many_token_slope"] + touched * own_price.by_slope
+    # by ln of the token count in the coverage; more experts leave fewer tokens to each
+    by_routed = -(1.0 - coverage) * terms.log_miss * routed
+    by_coverage = all_experts * (own_price.factor - own_tokens * own_price.by_token)
+    further = np.maximum(terms.tokens - 1.0, 0.0) * spread
+    by_spread = by_routed * evenness * further / (1.0 + further) * (spread < 1.0)
+    by_evenness = by_routed * np.log(np.maximum(routed, _TINY_S)) * (evenness < 1.0)
+    gradient["expert_spread"] = by_coverage * by_spread
+    gradient["expert_evenness"] = by_coverage * by_evenness
+    seconds = dense + touched * own_price.factor + _TINY_S
+    host = terms.host_experts_s
+    host_gradient = {"expert_spread": host * by_spread, "expert_evenness": host * by_evenness}
+    return _Traffic(seconds, gradient, host * coverage, host_gradient)
 
 
 class _Price(NamedTuple):

@@ -15,8 +15,14 @@ from tuner.cost.drafters import (
     target_setup,
     verify_tokens,
 )
-from tuner.cost.roofline import INDEX, N_PARAMETERS, PassTimes, pass_times
-from tuner.cost.terms import PassTerms, pass_terms, stack_terms
+from tuner.cost.roofline import INDEX, PassTimes, pass_times
+from tuner.cost.terms import (
+    PassConstants,
+    PassTerms,
+    pass_constants,
+    pass_terms,
+    stack_constants,
+)
 from tuner.records.cost import CostSetup, DraftPlan
 from tuner.records.methods import DraftKind
 
@@ -28,9 +34,9 @@ LOOKUP_S = 20e-6
 
 
 class StepTerms(NamedTuple):
-    """Terms of all passes of an array of n configurations of one plan."""
+    """Terms of all passes of an array of n configurations."""
 
-    #: blocks of n: verify, baseline, and where there is a drafter its first and its later pass
+    #: rows: verify, baseline, and where there is a drafter its first and its later pass
     passes: PassTerms
     #: number of later draft passes, of heads, and of replays over the verified tokens
     later_passes: FloatArray
@@ -60,6 +66,16 @@ class StepParts(NamedTuple):
         )
 
 
+def step_constants(setup: CostSetup, plan: DraftPlan) -> PassConstants:
+    """Return the constants of verify, baseline, and the first and later draft pass of a plan."""
+    target = pass_constants(target_setup(setup))
+    drafter = draft_setup(setup, plan)
+    if drafter is None:
+        return stack_constants((target, target))
+    draft = pass_constants(drafter)
+    return stack_constants((target, target, draft, draft))
+
+
 def step_terms(
     setup: CostSetup,
     plan: DraftPlan,
@@ -67,54 +83,42 @@ def step_terms(
     draft_steps: FloatArray,
     tokens: FloatArray,
     context: FloatArray,
+    constants: PassConstants | None = None,
 ) -> StepTerms:
-    """Return the terms of arrays of one shape (n,)."""
-    target = target_setup(setup)
-    ones = np.ones_like(batch)
-    wide = verify_tokens(plan, tokens, draft_steps)
-    passes = [
-        pass_terms(target, np.tile(batch, 2), np.concatenate((wide, ones)), np.tile(context, 2))
-    ]
-    drafter = draft_setup(setup, plan)
-    is_on = (tokens > 1.0).astype(np.float64) if plan.kind is not DraftKind.NONE else 0.0 * ones
-    replays = 0.0 * ones
-    first = np.minimum(draft_steps, 1.0)
-    if drafter is not None:
-        first_tokens = first_pass_tokens(plan, setup.engine, tokens, draft_steps)
-        later_tokens = ones
-        if replays_verified_tokens(plan, setup.engine):
-            # its K passes are alike; the slot of the first pass holds the replay
-            first_tokens, replays = tokens, is_on
-        passes.append(
-            pass_terms(
-                drafter,
-                np.tile(batch, 2),
-                np.concatenate((first_tokens, later_tokens)),
-                np.tile(context, 2),
-            )
-        )
-    later = serial_passes(plan, draft_steps)
-    if replays_verified_tokens(plan, setup.engine):
-        later, first = draft_steps, 0.0 * first
-    if plan.kind is DraftKind.HEADS:
+    """Return the terms of arrays of one shape (n,); ``constants`` saves computing them again."""
+    constants = constants if constants is not None else step_constants(setup, plan)
+    has_drafter = len(constants.weights_s) > 2
+    replays_tokens = replays_verified_tokens(plan, setup.engine)
+    counts = np.ones((4 if has_drafter else 2, len(tokens)))
+    counts[0] = verify_tokens(plan, tokens, draft_steps)
+    if has_drafter:
+        # a drafter that replays has passes of one token only; the first row holds the replay
+        counts[2] = tokens if replays_tokens else first_pass_tokens(plan, tokens, draft_steps)
+    none = np.zeros_like(batch)
+    is_on: FloatArray = (tokens > 1.0).astype(np.float64)
+    if plan.kind is DraftKind.NONE:
+        is_on = none
+    later, first = serial_passes(plan, draft_steps), np.minimum(draft_steps, 1.0)
+    if replays_tokens:
+        later, first = draft_steps, none
+    elif plan.kind is DraftKind.HEADS:
         first = draft_steps
-    lookup = batch * LOOKUP_S if plan.kind is DraftKind.LOOKUP else 0.0 * ones
     return StepTerms(
-        passes=stack_terms(*passes),
+        passes=pass_terms(constants, batch, counts, context),
         later_passes=later * is_on,
         first_passes=first * is_on,
-        replays=replays,
-        has_drafter=drafter is not None,
+        replays=is_on if replays_tokens else none,
+        has_drafter=has_drafter,
         is_on=is_on,
-        lookup_s=lookup * is_on,
+        lookup_s=batch * LOOKUP_S * is_on if plan.kind is DraftKind.LOOKUP else none,
     )
 
 
 def join_terms(several: list[StepTerms]) -> StepTerms:
     """Return the configurations of several plans as one array, in order."""
-    blocks = 4 if any(terms.has_drafter for terms in several) else 2
+    rows = 4 if any(terms.has_drafter for terms in several) else 2
     columns = [
-        np.concatenate([_blocks(terms, column, blocks) for terms in several], axis=1).ravel()
+        np.concatenate([_rows(terms, column, rows) for terms in several], axis=1)
         for column in range(len(PassTerms._fields))
     ]
     return StepTerms(
@@ -122,16 +126,17 @@ def join_terms(several: list[StepTerms]) -> StepTerms:
         later_passes=np.concatenate([terms.later_passes for terms in several]),
         first_passes=np.concatenate([terms.first_passes for terms in several]),
         replays=np.concatenate([terms.replays for terms in several]),
-        has_drafter=blocks == 4,
+        has_drafter=rows == 4,
         is_on=np.concatenate([terms.is_on for terms in several]),
         lookup_s=np.concatenate([terms.lookup_s for terms in several]),
     )
 
 
-def _blocks(terms: StepTerms, column: int, blocks: int) -> FloatArray:
-    """Return one column as (blocks, n); a plan without drafter has empty draft passes."""
-    found = terms.passes[column].reshape(-1, len(terms.is_on))
-    if len(found) == blocks:
+def _rows(terms: StepTerms, column: int, rows: int) -> FloatArray:
+    """Return one column as (rows, n); a plan without drafter has empty draft passes."""
+    own = 4 if terms.has_drafter else 2
+    found = np.broadcast_to(terms.passes[column], (own, len(terms.is_on)))
+    if own == rows:
         return found
     return np.concatenate((found, np.zeros_like(found)))
 
@@ -142,29 +147,25 @@ def step_parts(terms: StepTerms, log_parameters: FloatArray) -> StepParts:
     ``log_parameters`` has shape (N_PARAMETERS,), or (N_PARAMETERS, n) for parameters of their own
     for each configuration.
     """
-    count = len(terms.is_on)
-    by_pass = log_parameters
-    if log_parameters.ndim == 2:
-        by_pass = np.tile(log_parameters, (1, 4 if terms.has_drafter else 2))
-    all_passes = pass_times(terms.passes, by_pass)
-    verify, baseline = _slice(all_passes, 0, count), _slice(all_passes, 1, count)
+    passes = pass_times(terms.passes, log_parameters)
     engine_s = np.exp(log_parameters[INDEX["step_overhead_s"]])
-    for one in (verify, baseline):
-        one.seconds[...] += engine_s
-        one.gradient[INDEX["step_overhead_s"]] += engine_s
-    zero = PassTimes(np.zeros(count), np.zeros((N_PARAMETERS, count)))
-    draft, replay, draft_pass_s = zero, zero, np.zeros(count)
-    if terms.has_drafter:
-        scale = np.exp(log_parameters[INDEX["draft_scale"]])
-        fixed = np.exp(log_parameters[INDEX["draft_pass_overhead_s"]])
-        first = _draft_pass(_slice(all_passes, 2, count), scale, fixed)
-        later = _draft_pass(_slice(all_passes, 3, count), scale, fixed)
-        draft = _sum(_times(first, terms.first_passes), _times(later, terms.later_passes))
-        replay = _times(first, terms.replays)
-        is_serial = terms.later_passes > 0.0
-        draft_pass_s = np.where(is_serial, later.seconds, first.seconds) * terms.is_on
-    overhead = _sum(replay, _tax(terms, baseline, log_parameters))
-    return StepParts(baseline, draft, verify, overhead, draft_pass_s)
+    passes.seconds[:2] += engine_s
+    passes.gradient[INDEX["step_overhead_s"], :2] += engine_s
+    verify, baseline = _row(passes, 0), _row(passes, 1)
+    overhead = _tax(terms, baseline, log_parameters)
+    if not terms.has_drafter:
+        none = np.zeros_like(baseline.seconds)
+        draft = PassTimes(none, np.zeros_like(baseline.gradient))
+        return StepParts(baseline, draft, verify, overhead, none)
+    scale = np.exp(log_parameters[INDEX["draft_scale"]])
+    fixed = np.exp(log_parameters[INDEX["draft_pass_overhead_s"]])
+    first = _draft_pass(_row(passes, 2), scale, fixed)
+    later = _draft_pass(_row(passes, 3), scale, fixed)
+    draft = _sum(_times(first, terms.first_passes), _times(later, terms.later_passes))
+    if np.any(terms.replays):
+        overhead = _sum(overhead, _times(first, terms.replays))
+    one_pass = np.where(terms.later_passes > 0.0, later.seconds, first.seconds)
+    return StepParts(baseline, draft, verify, overhead, one_pass * terms.is_on)
 
 
 def _draft_pass(one: PassTimes, scale: FloatArray, fixed_s: FloatArray) -> PassTimes:
@@ -183,9 +184,8 @@ def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> P
     return PassTimes(fixed + share * baseline.seconds + terms.lookup_s, gradient)
 
 
-def _slice(times: PassTimes, part: int, count: int) -> PassTimes:
-    place = slice(part * count, (part + 1) * count)
-    return PassTimes(times.seconds[place].copy(), times.gradient[:, place].copy())
+def _row(times: PassTimes, row: int) -> PassTimes:
+    return PassTimes(times.seconds[row], times.gradient[:, row])
 
 
 def _times(one: PassTimes, factor: FloatArray) -> PassTimes:

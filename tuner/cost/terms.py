@@ -1,11 +1,13 @@
 """Times of one decoding pass at the ceilings of the device: physics without free parameters.
 
-Every term is an array over configurations, in seconds, for one device of the group that works on
-the pass together. ``tuner.cost.roofline`` weighs them with efficiencies and adds floors.
+Every term is an array in seconds, for one device of the group that works on the pass together.
+``tuner.cost.roofline`` weighs the terms with efficiencies and adds floors.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ _STATE_BYTES = 4.0
 
 
 class PassTerms(NamedTuple):
-    """One pass over ``tokens`` positions of each of ``batch`` sequences."""
+    """Passes over ``tokens`` positions of each of ``batch`` sequences; arrays that broadcast."""
 
     #: matrices that every token uses, and the head
     weights_s: FloatArray
@@ -51,7 +53,39 @@ class PassTerms(NamedTuple):
     #: 1 where quantised matrices go through vector kernels up to ``VECTOR_KERNEL_TOKENS``
     has_vector_kernels: FloatArray
     batch: FloatArray
+    #: sequences whose tokens choose among the same experts
+    routed_batch: FloatArray
     tokens: FloatArray
+
+
+class PassConstants(NamedTuple):
+    """What a model on its devices adds to the terms; floats, or arrays with one entry a pass."""
+
+    weights_s: FloatArray
+    experts_s: FloatArray
+    host_experts_s: FloatArray
+    log_miss: FloatArray
+    #: by own token: matrices of all tokens, and the experts of the tokens that meet there
+    matmul_s: FloatArray
+    #: by sequence and token in the cache: full layers, and what a selector reads of it
+    kv_full_s: FloatArray
+    kv_index_s: FloatArray
+    kv_window_s: FloatArray
+    attention_full_s: FloatArray
+    attention_window_s: FloatArray
+    #: longest cache that full and window layers read
+    full_tokens: FloatArray
+    window_tokens: FloatArray
+    #: by state that is read or written
+    scan_s: FloatArray
+    collective_fixed_s: FloatArray
+    collective_s: FloatArray
+    logits_s: FloatArray
+    n_layers: FloatArray
+    has_vector_kernels: FloatArray
+    replicas: FloatArray
+    #: replicas whose tokens meet at the same experts
+    expert_replicas: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,67 +102,103 @@ class PassSetup:
     has_vector_kernels: bool = False
 
 
-def stack_terms(*terms: PassTerms) -> PassTerms:
-    """Join terms of several passes along the last axis."""
-    return PassTerms(*(np.concatenate(column, axis=-1) for column in zip(*terms, strict=True)))
+def stack_constants(several: Sequence[PassConstants]) -> PassConstants:
+    """Return constants of several passes as columns, shape (passes, 1)."""
+    return PassConstants(*np.stack([np.stack(one) for one in several], axis=1))
+
+
+def pass_constants(setup: PassSetup) -> PassConstants:
+    """Return the constants of one model on its devices.
+
+    Experts are split over all devices, everything else over the tensor-parallel group.
+    """
+    parts, ceilings = setup.parts, setup.ceilings
+    replicas, split = float(setup.parallel.data), float(setup.parallel.tensor)
+    meeting = replicas if setup.parallel.expert > 1 else 1.0
+    expert_split = split * meeting
+    bandwidth = ceilings.bandwidth_bytes_per_s
+    expert_bytes = parts.expert_params * setup.weights.bytes_per_weight
+    dense = parts.dense_params * dense_bytes_per_weight(setup)
+    head = parts.head_params * setup.weights.head_bytes_per_weight
+    flops = 2.0 * (parts.dense_params + parts.head_params) / split
+    flops += 2.0 * parts.expert_params * parts.expert_share * meeting / expert_split
+    kv_split = min(split, parts.kv_split_limit) * bandwidth
+    kv_token = parts.kv_values_per_layer * setup.kv_bytes_per_value / kv_split
+    attention = parts.attention_flops / split / ceilings.bf16_flops_per_s
+    state = parts.state_values_per_layer * parts.n_linear_layers * _STATE_BYTES
+    is_split = split > 1.0
+    collectives = COLLECTIVES_PER_LAYER * parts.n_layers * is_split
+    ring = 2.0 * (split - 1.0) / split * parts.hidden_size * _ACTIVATION_BYTES
+    numbers = (
+        (dense + head) / split / bandwidth,
+        (1.0 - setup.cpu_expert_share) * expert_bytes / expert_split / bandwidth,
+        setup.cpu_expert_share * expert_bytes / ceilings.host_bandwidth_bytes_per_s,
+        math.log1p(-min(parts.expert_share, 1.0 - 1e-9)),
+        flops / ceilings.matmul_flops_per_s,
+        parts.n_full_layers * kv_token,
+        parts.n_full_layers * SPARSE_INDEX_BYTES / kv_split if parts.is_sparse else 0.0,
+        parts.n_window_layers * kv_token,
+        parts.n_full_layers * attention,
+        parts.n_window_layers * attention,
+        SPARSE_TOKENS if parts.is_sparse else math.inf,
+        parts.window_tokens,
+        state / split / bandwidth,
+        collectives * ceilings.link_latency_s,
+        collectives * ring / ceilings.link_bytes_per_s,
+        parts.vocab_size * LOGIT_BYTES / split / bandwidth,
+        parts.n_layers,
+        float(setup.has_vector_kernels),
+        replicas,
+        meeting,
+    )
+    return PassConstants(*np.array(numbers, dtype=np.float64)[:, None])
 
 
 def pass_terms(
-    setup: PassSetup, batch: FloatArray, tokens: FloatArray, context: FloatArray
+    constants: PassConstants, batch: FloatArray, tokens: FloatArray, context: FloatArray
 ) -> PassTerms:
-    """Return the terms of one pass.
+    """Return the terms of passes.
 
     Parameters
     ----------
-    setup
-        Model and devices.
+    constants
+        Of one pass, or of several as columns.
     batch
-        Sequences over all replicas, ≥ 0, shape (n,).
+        Sequences over all replicas, ≥ 0.
     tokens
-        Positions of each sequence in the pass, ≥ 1, shape (n,).
+        Positions of each sequence in the pass, ≥ 1.
     context
-        Tokens that each sequence has in its cache, ≥ 0, shape (n,).
+        Tokens that each sequence has in its cache, ≥ 0.
 
     Notes
     -----
-    The cache of a sequence is read once for all its positions; the positions differ only in
-    arithmetic. Experts are split over all devices, everything else over the tensor-parallel group.
+    All broadcast. The cache of a sequence is read once for all its positions; the positions differ
+    only in arithmetic.
     """
-    parts, ceilings, parallel = setup.parts, setup.ceilings, setup.parallel
-    replicas = float(parallel.data)
-    split = float(parallel.tensor)
-    expert_split = split * replicas if parallel.expert > 1 else split
-    own = np.maximum(batch / replicas, np.minimum(batch, 1.0))
+    own = np.maximum(batch / constants.replicas, np.minimum(batch, 1.0))
     own_tokens = own * tokens
-    expert_tokens = batch * tokens if parallel.expert > 1 else own_tokens
-    bandwidth = ceilings.bandwidth_bytes_per_s
-
-    dense_bytes = parts.dense_params * dense_bytes_per_weight(setup)
-    head_bytes = parts.head_params * setup.weights.head_bytes_per_weight
-    expert_bytes = parts.expert_params * setup.weights.bytes_per_weight
-    ones = np.ones_like(own_tokens)
-    kv_s, attention_s = _attention(setup, own, tokens, context)
-    dense_flops = 2.0 * (parts.dense_params + parts.head_params) * own_tokens / split
-    expert_flops = 2.0 * parts.expert_params * parts.expert_share * expert_tokens / expert_split
-    log_miss = np.log1p(-min(parts.expert_share, 1.0 - 1e-9))
+    full = np.minimum(context, constants.full_tokens)
+    window = np.minimum(context, constants.window_tokens)
+    cached = (
+        full * constants.kv_full_s + context * constants.kv_index_s + window * constants.kv_window_s
+    )
+    scored = full * constants.attention_full_s + window * constants.attention_window_s
     return PassTerms(
-        weights_s=(dense_bytes + head_bytes) / split / bandwidth * ones,
-        experts_s=(1.0 - setup.cpu_expert_share) * expert_bytes / expert_split / bandwidth * ones,
-        host_experts_s=setup.cpu_expert_share
-        * expert_bytes
-        / ceilings.host_bandwidth_bytes_per_s
-        * ones,
-        log_miss=log_miss * ones,
-        matmul_s=(dense_flops + expert_flops) / ceilings.matmul_flops_per_s,
-        kv_s=kv_s,
-        attention_s=attention_s,
-        scan_s=_scan(setup, own, tokens),
-        collective_s=_collectives(setup, own_tokens),
-        logits_s=own_tokens * parts.vocab_size * LOGIT_BYTES / split / bandwidth,
-        n_layers=parts.n_layers * ones,
-        has_vector_kernels=float(setup.has_vector_kernels) * ones,
-        batch=own * ones,
-        tokens=tokens * ones,
+        weights_s=constants.weights_s,
+        experts_s=constants.experts_s,
+        host_experts_s=constants.host_experts_s,
+        log_miss=constants.log_miss,
+        matmul_s=own_tokens * constants.matmul_s,
+        kv_s=own * cached,
+        attention_s=own_tokens * scored,
+        scan_s=(own + own_tokens) * constants.scan_s,
+        collective_s=constants.collective_fixed_s + own_tokens * constants.collective_s,
+        logits_s=own_tokens * constants.logits_s,
+        n_layers=constants.n_layers,
+        has_vector_kernels=constants.has_vector_kernels,
+        batch=own,
+        routed_batch=own * constants.expert_replicas,
+        tokens=tokens,
     )
 
 
@@ -164,37 +234,3 @@ def expert_coverage(log_miss: FloatArray, independent_tokens: FloatArray) -> Flo
 def expert_coverage_limit(experts: float, experts_per_token: float, tokens: float) -> float:
     """Return the largest share of experts that ``tokens`` can touch: min(1, tokens · k / E)."""
     return min(1.0, tokens * experts_per_token / experts)
-
-
-def _attention(
-    setup: PassSetup, own: FloatArray, tokens: FloatArray, context: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    parts, ceilings = setup.parts, setup.ceilings
-    seen = context * parts.n_full_layers
-    read = seen
-    if parts.is_sparse:
-        read = np.minimum(context, SPARSE_TOKENS) * parts.n_full_layers
-    windowed = np.minimum(context, parts.window_tokens) * parts.n_window_layers
-    kv_bytes = (read + windowed) * parts.kv_values_per_layer * setup.kv_bytes_per_value
-    if parts.is_sparse:
-        kv_bytes = kv_bytes + seen * SPARSE_INDEX_BYTES
-    kv_split = min(float(setup.parallel.tensor), parts.kv_split_limit)
-    kv_s = own * kv_bytes / kv_split / ceilings.bandwidth_bytes_per_s
-    flops = own * tokens * (read + windowed) * parts.attention_flops
-    return kv_s, flops / setup.parallel.tensor / ceilings.bf16_flops_per_s
-
-
-def _scan(setup: PassSetup, own: FloatArray, tokens: FloatArray) -> FloatArray:
-    state_bytes = setup.parts.state_values_per_layer * setup.parts.n_linear_layers * _STATE_BYTES
-    per_device = own * (1.0 + tokens) * state_bytes / setup.parallel.tensor
-    return per_device / setup.ceilings.bandwidth_bytes_per_s
-
-
-def _collectives(setup: PassSetup, own_tokens: FloatArray) -> FloatArray:
-    split = float(setup.parallel.tensor)
-    if split <= 1.0:
-        return np.zeros_like(own_tokens)
-    one = own_tokens * setup.parts.hidden_size * _ACTIVATION_BYTES
-    ring = 2.0 * (split - 1.0) / split * one / setup.ceilings.link_bytes_per_s
-    count = COLLECTIVES_PER_LAYER * setup.parts.n_layers
-    return count * (setup.ceilings.link_latency_s + ring)
