@@ -52,7 +52,7 @@ def add_observation(
     elif row.acceptance_length is not None and row.num_speculative_tokens > 0:
         longest = row.num_speculative_tokens + 1.0
         length = min(max(row.acceptance_length, 1.0 + 1e-4), longest - 1e-3)
-        variance = run_log_sd**2
+        variance = run_log_sd**2 + (row.length_log_sd or 0.0) ** 2
         measured.lengths.append(
             (row.num_speculative_tokens, float(np.log(length)), variance, shift)
         )
