@@ -59,7 +59,7 @@ def test_the_file_is_commented_and_named_after_task_and_model(
 
 
 @pytest.mark.parametrize(
-    "target", ["a b", "null", "12", "x: y", "#7", "ünï", "a'b\"c", "- a", "{a}", "2026-05-03"]
+    "target", ["a b", "null", "12", "x: y", "#7", "ünï", "a'b\"c", "- a", "{a}", "2026-05-03", "no"]
 )
 def test_any_name_of_a_model_survives(target: str, here: Path) -> None:
     assert run(["init", "--target", target, "--output", "p.yaml"]) == 0

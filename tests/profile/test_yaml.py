@@ -127,6 +127,12 @@ def test_what_we_write_is_read_back_by_yaml(value: object) -> None:
     assert yaml.safe_load(flow(node)) == value
 
 
+@pytest.mark.parametrize("word", ["yes", "No", "ON", "off", "null", "1e3", "0x1", "2026-05-03"])
+def test_words_that_some_reader_takes_for_a_value_are_quoted(word: str) -> None:
+    node = read_tree(f'"{word}"', "p")
+    assert yaml.safe_load(flow(node)) == word
+
+
 def test_an_alias_bomb_is_stopped() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]

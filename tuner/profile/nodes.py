@@ -180,7 +180,7 @@ def _number(text: str, line: int | None, file: str | None) -> Node:
     if has_point and _REAL.match(text):
         return Node(Kind.REAL, line, file, text, float(text))
     if _NOT_FINITE.match(text):
-        value = math.nan if "n" in text[-3:].lower()[:1] else math.inf
+        value = math.nan if text.lower().endswith("nan") else math.inf
         return Node(Kind.REAL, line, file, text, -value if text.startswith("-") else value)
     return Node(Kind.ODD, line, file, text)
 

@@ -14,6 +14,7 @@ HEADER = """\
 """
 COLUMN = 46
 #: text that YAML reads as it stands, unless it is a number, a date, true, false or null
+_FLAGS_OF_OLD = ("y", "n", "yes", "no", "on", "off")  # YAML 1.1 reads true or false
 _PLAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._/+@-]*[A-Za-z0-9])?")
 #: sections that stand over several lines
 BLOCKS = ("workload",)
@@ -74,7 +75,8 @@ def _scalar(node: Node) -> str:
     if node.kind is not Kind.TEXT:
         return node.text or "null"
     text = node.text
-    if _PLAIN.fullmatch(text) and read_tree(text, "").kind is Kind.TEXT:
+    is_plain = _PLAIN.fullmatch(text) is not None and text.lower() not in _FLAGS_OF_OLD
+    if is_plain and read_tree(text, "").kind is Kind.TEXT:
         return text
     return _quoted(text)
 
