@@ -1,4 +1,4 @@
-"""Published acceptance lengths as curves (τ at several K) and as cells (everything of one setup)."""
+"""Published acceptance lengths: one cell a setup, with τ at each K that was run."""
 
 from __future__ import annotations
 

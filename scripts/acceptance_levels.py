@@ -90,8 +90,16 @@ def implied_level(cell: AcceptanceCell, law: ShapeLaw) -> tuple[float, float]:
         weight = 1.0 / ((RUN_LOG_SD / slope) ** 2 + (0.05 * np.log(k)) ** 2)
         total, precision, largest = total + weight * level, precision + weight, max(largest, weight)
     level = total / precision
-    shift = temperature_shift(level, cell.temperature or 0.0, rule_of(cell), cell.method)
-    return level - shift, 1.0 / min(precision, MOST_RUNS * largest)
+    return level - shift_of(cell, level), 1.0 / min(precision, MOST_RUNS * largest)
+
+
+def shift_of(cell: AcceptanceCell, level: float) -> float:
+    """Return by how much a cell's temperature moved its level, which is ``level``."""
+    query = query_of(cell, Task.CHAT)
+    at_zero = level
+    for _ in range(8):
+        at_zero = level - temperature_shift(at_zero, query)
+    return level - at_zero
 
 
 def _lengths_by_level(law: ShapeLaw, method: Method, offset: FloatArray) -> FloatArray:

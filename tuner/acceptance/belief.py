@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tuner.acceptance.evidence import Measured, add_observation
 from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup
@@ -14,9 +15,16 @@ from tuner.acceptance.positions import FloatArray, lengths_of, logistic
 from tuner.acceptance.posterior import CurvePosterior, posterior_curve, prior_curve
 from tuner.acceptance.shape import basis_of, law_at, offset_of
 from tuner.acceptance.temperature import temperature_shift
-from tuner.records.acceptance import AcceptanceBelief, AcceptanceObservation, AcceptanceQuery
+from tuner.records.acceptance import (
+    AcceptanceBelief,
+    AcceptanceObservation,
+    AcceptanceQuery,
+    TargetClass,
+)
 from tuner.records.acceptance_prior import AcceptancePrior, PriorCell, ShapeLaw
-from tuner.records.methods import Method, Task
+from tuner.records.methods import Engine, Method, Task
+
+IntArray = NDArray[np.int64]
 
 #: How far acceptance of one drafter on another task may lie from the prior's expectation of the
 #: difference, and the same for another temperature, in logits (fitted: "task of a target").
@@ -89,7 +97,7 @@ def curve_prior(
     The third value says whether the method itself was ever measured.
     """
     level, variance, known = level_prior(prior, query)
-    level += temperature_shift(level, query.temperature, query.rule, query.method)
+    level += temperature_shift(level, query)
     covariance = np.zeros((3, 3))
     covariance[0, 0] = variance * prior.spread_factor**2
     covariance[1:, 1:] = law_of(prior, query.method).covariance
@@ -98,32 +106,49 @@ def curve_prior(
 
 def level_prior(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[float, float, bool]:
     """Return the level at temperature 0 in logits, its variance, and whether it was measured."""
-    places, values, unknown = _places(prior, replace(query, temperature=0.0))
+    return _level(
+        prior, query.method, query.target, query.task, query.drafter, query.draft_params,
+        query.max_context, query.context_tokens, query.engine, query.series, query.data_set,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def _level(
+    prior: AcceptancePrior,
+    method: Method,
+    target: TargetClass,
+    task: Task,
+    drafter: str | None,
+    draft_params: float | None,
+    max_context: int | None,
+    context_tokens: float,
+    engine: Engine | None,
+    series: str | None,
+    data_set: str | None,
+) -> tuple[float, float, bool]:
+    query = AcceptanceQuery(
+        method=method, target=target, task=task, draft_params=draft_params,
+        max_context=max_context, context_tokens=context_tokens, engine=engine,
+    )  # fmt: skip
+    places, values, unknown = _places(prior, query)
     level = float(values @ prior.coefficients[places])
     variance = float(values @ prior.covariance[np.ix_(places, places)] @ values) + unknown
-    spread = prior.spread
     for name, table, group in (
-        (query.target.target_id, prior.targets, "target"),
-        (
-            drafter_key(query.drafter, query.method, query.target.target_id),
-            prior.drafters,
-            "drafter",
-        ),
-        (query.series, prior.series, "source"),
-        (query.data_set, prior.series, "data"),
+        (target.target_id, prior.targets, "target"),
+        (drafter_key(drafter, method, target.target_id), prior.drafters, "drafter"),
+        (series, prior.series, "source"),
+        (data_set, prior.series, "data"),
     ):
         effect = table.get(name) if name else None
         if effect is not None:
             level += effect.mean
             variance += effect.sd**2
         else:
-            variance += spread[group] ** 2
-    known = f"method:{query.method}" in prior.index
-    return level, variance + spread["residual"] ** 2, known
+            variance += prior.spread[group] ** 2
+    return level, variance + prior.spread["residual"] ** 2, f"method:{method}" in prior.index
 
 
-@lru_cache(maxsize=4096)
-def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[np.ndarray, FloatArray, float]:
+def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[IntArray, FloatArray, float]:
     """Return where a query's terms stand, their values, and the variance of terms not fitted."""
     places, values, unknown = [], [], 0.0
     for name, value in design(query):
@@ -133,7 +158,7 @@ def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[np.ndarray,
         else:
             group = "method×task" if "×" in name else name.partition(":")[0]
             unknown += (prior.spread.get(group, 0.0) * value) ** 2
-    return np.array(places), np.array(values), unknown
+    return np.array(places, dtype=np.int64), np.array(values), unknown
 
 
 @lru_cache(maxsize=4)
@@ -199,7 +224,7 @@ def _summary(
     mean, slope = law_at(law, level, offset)
     shape = np.array((level, mean[0] + found.mean[1], mean[1] + found.mean[2]))
     rate = logistic(basis @ shape + found.deviation[:max_k])
-    survival = np.cumprod(rate)
+    survival: FloatArray = np.multiply.accumulate(rate)
     # ∂ survival_i / ∂ logit_m = survival_i (1 − α_m) for m ≤ i; summed over i ≤ K it is that of τ
     total = np.cumsum(survival)
     before = total - survival
@@ -218,7 +243,7 @@ def _summary(
         - 2.0 * total * np.cumsum(own * before)
         + np.cumsum(own * before**2)
     )
-    log_sd = np.concatenate(([0.0], np.sqrt(np.maximum(variance, 0.0)) / (1.0 + total)))
+    log_sd: FloatArray = np.concatenate(([0.0], np.sqrt(np.maximum(variance, 0.0)) / (1.0 + total)))
     return survival, log_sd
 
 

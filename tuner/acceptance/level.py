@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 from tuner.records.acceptance import AcceptanceQuery, TargetClass
 from tuner.records.methods import DRAFT_KIND, DraftKind, Method
@@ -47,7 +46,6 @@ def drafter_key(drafter: str | None, method: Method, target_id: str | None) -> s
     return drafter if drafter and "/" in drafter else f"{method}@{target_id}"
 
 
-@lru_cache(maxsize=4096)
 def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
     """Return the terms of the level that apply to a query, with their values.
 

@@ -51,32 +51,37 @@ def _frozen(basis: FloatArray) -> FloatArray:
 
 def logistic(value: ArrayLike) -> FloatArray:
     """Return 1 / (1 + exp(−value)), without overflow for any finite value."""
-    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(value, dtype=np.float64)))
+    found: FloatArray = 0.5 * (1.0 + np.tanh(0.5 * np.asarray(value, dtype=np.float64)))
+    return found
 
 
 def logit(rate: ArrayLike) -> FloatArray:
     """Return ln(rate / (1 − rate)) of rates kept inside the limits above."""
     kept = np.clip(np.asarray(rate, dtype=np.float64), MIN_CONDITIONAL, MAX_CONDITIONAL)
-    return np.log(kept / (1.0 - kept))
+    found: FloatArray = np.log(kept / (1.0 - kept))
+    return found
 
 
 def survival_of(conditional: ArrayLike) -> FloatArray:
     """Return the chance that the first i drafts are all accepted: running products of α_i."""
-    return np.cumprod(np.asarray(conditional, dtype=np.float64), axis=-1)
+    found: FloatArray = np.multiply.accumulate(np.asarray(conditional, dtype=np.float64), axis=-1)
+    return found
 
 
 def conditional_of(survival: ArrayLike) -> FloatArray:
     """Return α_i = survival_i / survival_{i−1}; 0 after a survival of 0."""
     given = np.asarray(survival, dtype=np.float64)
     before = np.concatenate((np.ones((*given.shape[:-1], 1)), given[..., :-1]), axis=-1)
-    return np.divide(given, before, out=np.zeros_like(given), where=before > 0.0)
+    found: FloatArray = np.divide(given, before, out=np.zeros_like(given), where=before > 0.0)
+    return found
 
 
 def lengths_of(survival: ArrayLike) -> FloatArray:
     """Return τ for K = 0 … len(survival): 1 + running sums of survival; entry 0 is 1."""
     given = np.asarray(survival, dtype=np.float64)
     ones = np.ones((*given.shape[:-1], 1))
-    return np.concatenate((ones, 1.0 + np.cumsum(given, axis=-1)), axis=-1)
+    found: FloatArray = np.concatenate((ones, 1.0 + np.cumsum(given, axis=-1)), axis=-1)
+    return found
 
 
 def length_distribution(survival: ArrayLike, num_speculative_tokens: int) -> FloatArray:
@@ -88,7 +93,8 @@ def length_distribution(survival: ArrayLike, num_speculative_tokens: int) -> Flo
     ones = np.ones((*given.shape[:-1], 1))
     zeros = np.zeros_like(ones)
     reached = np.concatenate((ones, given, zeros), axis=-1)
-    return reached[..., :-1] - reached[..., 1:]
+    law: FloatArray = reached[..., :-1] - reached[..., 1:]
+    return law
 
 
 def length_variance(survival: ArrayLike, num_speculative_tokens: int) -> FloatArray:
@@ -99,7 +105,8 @@ def length_variance(survival: ArrayLike, num_speculative_tokens: int) -> FloatAr
     given = np.asarray(survival, dtype=np.float64)[..., :num_speculative_tokens]
     weight = 2.0 * np.arange(1, num_speculative_tokens + 1) + 1.0
     mean = 1.0 + given.sum(axis=-1)
-    return 1.0 + (weight * given).sum(axis=-1) - mean**2
+    variance: FloatArray = 1.0 + (weight * given).sum(axis=-1) - mean**2
+    return variance
 
 
 def length_quantile(
@@ -107,7 +114,8 @@ def length_quantile(
 ) -> NDArray[np.int64]:
     """Return the smallest n with P(tokens of a step ≤ n) ≥ ``quantile``, in 1 … K + 1."""
     law = np.cumsum(length_distribution(survival, num_speculative_tokens), axis=-1)
-    return 1 + (law < quantile - 1e-12).sum(axis=-1)
+    found: NDArray[np.int64] = np.asarray(1 + (law < quantile - 1e-12).sum(axis=-1))
+    return found
 
 
 def curve(shape: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -116,6 +124,6 @@ def curve(shape: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]
     ∂ survival_i / ∂ shape_j = survival_i · Σ_{m ≤ i} (1 − α_m) φ_j(m).
     """
     rate = logistic(basis @ shape)
-    survival = np.cumprod(rate)
-    slope = survival[:, None] * np.cumsum((1.0 - rate)[:, None] * basis, axis=0)
+    survival: FloatArray = np.multiply.accumulate(rate)
+    slope: FloatArray = survival[:, None] * np.cumsum((1.0 - rate)[:, None] * basis, axis=0)
     return survival, slope

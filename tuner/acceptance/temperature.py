@@ -1,13 +1,27 @@
-"""How acceptance moves with temperature, by the rule that decides it."""
+"""How the level of acceptance moves with temperature and truncation, by the rule that decides."""
 
 from __future__ import annotations
 
-from tuner.records.methods import Method, VerifyRule
+import numpy as np
 
-#: Change of the level by one unit of temperature, in logits (fitted on published pairs).
-SLOPE = -0.3
+from tuner.acceptance.rules import Sampling, level_shifts
+from tuner.records.acceptance import AcceptanceQuery
+from tuner.records.methods import VerifyRule
 
 
-def temperature_shift(level: float, temperature: float, rule: VerifyRule, method: Method) -> float:
-    """Return the change of the level from temperature 0, in logits."""
-    return SLOPE * temperature
+def temperature_shift(level: float, query: AcceptanceQuery) -> float:
+    """Return the change of the level from temperature 0 under the query's rule, in logits."""
+    if query.temperature <= 0.0 and not query.rule.is_lossy:
+        return 0.0
+    # a greedy rule above temperature 0 means greedy drafts compared with samples
+    rule = VerifyRule.EXACT_MATCH if query.rule is VerifyRule.GREEDY else query.rule
+    levels, shifts = level_shifts(
+        rule,
+        Sampling(
+            temperature=query.temperature,
+            top_p=query.top_p,
+            top_k=query.top_k,
+            min_p=query.min_p,
+        ),
+    )
+    return float(np.interp(level, levels, shifts))
