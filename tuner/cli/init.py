@@ -9,52 +9,56 @@ from typing import Annotated
 import typer
 
 from tuner.cli.files import check_out_file, write_file
-from tuner.cli.options import Force, SetValues
+from tuner.cli.options import EngineName, EngineVersion, Force, SetValues
 from tuner.cli.output import current_output
 from tuner.errors import InputError, Problem, ProfileError
-from tuner.frozen import dataclass
 from tuner.profile.nodes import Kind, Node
 from tuner.profile.overlay import OPTION, lay_over, set_value
 from tuner.profile.read import validate
 from tuner.profile.template import render_profile
-from tuner.records.methods import Engine
+
+Target = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="Model id, config.json, or a .gguf file.")
+]
+Gpu = Annotated[str | None, typer.Option(metavar="NAME", help="Device, like H100-SXM.")]
+Count = Annotated[str | None, typer.Option(metavar="N", help="How many devices.")]
+Dtype = Annotated[str | None, typer.Option(metavar="TYPE", help="Weight format.")]
+TaskMix = Annotated[
+    str | None, typer.Option(metavar="TASK", help="chat, code, … or '{chat: 0.7, code: 0.3}'.")
+]
+Temperature = Annotated[str | None, typer.Option(metavar="T", help="Temperature, or a mix.")]
+Batch = Annotated[
+    str | None, typer.Option(metavar="N", help="Sequences decoded together, or a mix.")
+]
+Concurrency = Annotated[
+    str | None, typer.Option(metavar="N", help="Requests in flight, instead of --batch.")
+]
+Prompt = Annotated[str | None, typer.Option(metavar="N", help="Prompt length, tokens.")]
+Answer = Annotated[str | None, typer.Option(metavar="N", help="Answer length, tokens.")]
+Objective = Annotated[str | None, typer.Option(metavar="WORD", help="latency, throughput or cost.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="What to call it.")]
+OutputFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="File to write (default: NAME.yaml; - prints).")
+]
 
 
 def init(
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Model id, config.json, or a .gguf file."),
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(metavar="NAME", help="Device, like H100-SXM.")] = None,
-    count: Annotated[str | None, typer.Option(metavar="N", help="How many devices.")] = None,
-    engine: Annotated[Engine | None, typer.Option(help="Serving engine.")] = None,
-    engine_version: Annotated[
-        str | None, typer.Option(metavar="X.Y.Z", help="Its version (default: newest known).")
-    ] = None,
-    dtype: Annotated[str | None, typer.Option(metavar="TYPE", help="Weight format.")] = None,
-    task: Annotated[
-        str | None, typer.Option(metavar="TASK", help="chat, code, … or '{chat: 0.7, code: 0.3}'.")
-    ] = None,
-    temperature: Annotated[str | None, typer.Option(metavar="T", help="Temperature, or a mix.")] = (
-        None
-    ),
-    batch: Annotated[
-        str | None, typer.Option(metavar="N", help="Sequences decoded together, or a mix.")
-    ] = None,
-    concurrency: Annotated[
-        str | None, typer.Option(metavar="N", help="Requests in flight, instead of --batch.")
-    ] = None,
-    prompt_tokens: Annotated[str | None, typer.Option(metavar="N", help="Prompt length.")] = None,
-    output_tokens: Annotated[str | None, typer.Option(metavar="N", help="Answer length.")] = None,
-    objective: Annotated[
-        str | None, typer.Option(metavar="WORD", help="latency, throughput or cost.")
-    ] = None,
+    target: Target = None,
+    gpu: Gpu = None,
+    count: Count = None,
+    engine: EngineName = None,
+    engine_version: EngineVersion = None,
+    dtype: Dtype = None,
+    task: TaskMix = None,
+    temperature: Temperature = None,
+    batch: Batch = None,
+    concurrency: Concurrency = None,
+    prompt_tokens: Prompt = None,
+    output_tokens: Answer = None,
+    objective: Objective = None,
     set_: SetValues = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call it.")] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File to write (default: NAME.yaml; - prints it)."),
-    ] = None,
+    name: Name = None,
+    output: OutputFile = None,
     force: Force = False,
 ) -> None:
     """Write a profile: from questions on a terminal, from options otherwise."""
@@ -75,29 +79,26 @@ def init(
     }
     root = _tree({key: value for key, value in given.items() if value is not None}, set_ or [])
     if "target" not in root.entries and "overrides" not in root.entries:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise InputError("--target is needed where no questions can be asked.")
-        from tuner.cli.questions import ask_missing
-
-        ask_missing(root)
+        _ask(root)
     title = name or suggested_name(root)
     set_value(root, "name", _text(title))
-    place = _place(output or f"{title}.yaml", force)
+    file = _place(output or f"{title}.yaml", force)
     _check(root, title)
-    _write(place, render_profile(root), title)
+    _write(file, render_profile(root), title)
+
+
+def _ask(root: Node) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError("--target is needed where no questions can be asked.")
+    from tuner.cli.questions import ask_missing
+
+    ask_missing(root)
 
 
 #: keys whose value is text as it stands; the others are read as YAML, so that a mix is possible
 TEXT_KEYS = frozenset(
     ("target", "hardware.gpu", "engine.name", "engine.version", "dtype", "objective")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the profile goes; None = standard output."""
-
-    file: str | None
 
 
 def _tree(given: dict[str, str], sets: list[str]) -> Node:
@@ -140,13 +141,14 @@ def suggested_name(root: Node) -> str:
     return safe.strip(".-").lower()[:80] or "profile"
 
 
-def _place(file: str, force: bool) -> Place:
+def _place(file: str, force: bool) -> str | None:
+    """Return the file to write, None for standard output."""
     if file == "-":
-        return Place(None)
+        return None
     path = check_out_file("--output", file)
     if path.exists() and not force:
         raise InputError(f"--output: {file} exists; --force overwrites it.")
-    return Place(str(path))
+    return str(path)
 
 
 def _check(root: Node, title: str) -> None:
@@ -161,15 +163,17 @@ def _at_option(problem: Problem) -> Problem:
     return replace(problem, where=replace(problem.where, file=None, line=None))
 
 
-def _write(place: Place, text: str, title: str) -> None:
+def _write(file: str | None, text: str, title: str) -> None:
     shown = current_output()
-    if place.file is not None:
+    if file is not None:
         from pathlib import Path
 
-        write_file("--output", Path(place.file), [text.encode()])
+        write_file("--output", Path(file), [text.encode()])
     if shown.json:
-        shown.emit_json({"schema_version": 1, "file": place.file, "name": title, "text": text})
-    elif place.file is None:
+        shown.emit_json({"schema_version": 1, "file": file, "name": title, "text": text})
+    elif file is None:
         shown.text(text)
     else:
-        shown.text(f"{place.file} is written. Next: specdec-tune recommend {place.file}")
+        from shlex import quote
+
+        shown.text(f"{file} is written. Next: specdec-tune recommend {quote(file)}")

@@ -13,8 +13,9 @@ HEADER = """\
 # yaml-language-server: $schema=profile.schema.json
 """
 COLUMN = 46
+#: what YAML 1.1 takes for true or false
+_FLAGS_OF_OLD = ("y", "n", "yes", "no", "on", "off")
 #: text that YAML reads as it stands, unless it is a number, a date, true, false or null
-_FLAGS_OF_OLD = ("y", "n", "yes", "no", "on", "off")  # YAML 1.1 reads true or false
 _PLAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9 ._/+@-]*[A-Za-z0-9])?")
 #: sections that stand over several lines
 BLOCKS = ("workload",)
