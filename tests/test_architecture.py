@@ -35,7 +35,9 @@ def test_functions_are_small_and_public_ones_are_explained(path: Path) -> None:
     assert ast.get_docstring(tree) or not tree.body, "a module says which question it answers"
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < MOST_FUNCTION_LINES, node.name
+            # The signature of a command is its table of options; the body is what must be small.
+            length = (node.end_lineno or 0) - node.body[0].lineno + 1
+            assert length <= MOST_FUNCTION_LINES, node.name
 
 
 MATHS = ("acceptance", "trees", "cost", "optimize", "simulate")
