@@ -28,6 +28,7 @@ ASSUMED_MEAN: dict[str, float] = {
     "draft_pass_overhead_s": 200e-6,
     "speculation_tax_s": 0.5e-3,
     "speculation_tax_share": 0.02,
+    "speculation_token_s": 6e-6,
 }
 
 ASSUMED_SD: dict[str, float] = {
@@ -49,6 +50,7 @@ ASSUMED_SD: dict[str, float] = {
     "draft_pass_overhead_s": 0.5,
     "speculation_tax_s": 0.6,
     "speculation_tax_share": 0.6,
+    "speculation_token_s": 0.7,
 }
 
 #: smallest spread between setups that the prior claims, whatever the fit finds
@@ -71,6 +73,7 @@ SPREAD_FLOOR: dict[str, float] = {
     "draft_pass_overhead_s": 0.45,
     "speculation_tax_s": 0.70,
     "speculation_tax_share": 0.60,
+    "speculation_token_s": 0.50,
 }
 
 #: standard deviation of the shift of one level (engine, device, format …) before anything is seen
@@ -93,6 +96,7 @@ LEVEL_SD: dict[str, float] = {
     "draft_pass_overhead_s": 0.35,
     "speculation_tax_s": 0.50,
     "speculation_tax_share": 0.40,
+    "speculation_token_s": 0.40,
 }
 
 #: Several tokens through the vector kernels of quantised formats, through Apple's and integrated

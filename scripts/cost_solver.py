@@ -1,6 +1,7 @@
 """Generalised least squares with partial pooling, for the parameters of the cost model.
 
-    y_i = ln f(θ_i) + missed_i + noise_i,   θ_i = common + Σ shifts of i's levels + u_source + u_setup
+    y_i = ln f(θ_i) + missed_i + noise_i
+    θ_i = common + Σ shifts of i's levels + u_source + u_setup
 
 The u are random: their variances, source to source and setup to setup, are estimated by EM and
 become the prior's spread for a setup that nobody has measured. Everything is linearised around the

@@ -65,10 +65,11 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            place = [np.array([float(number)]) for number in (row.batch, steps, tokens, context)]
+            numbers = np.array([row.batch, steps, tokens, context])
+            place = (numbers[:1], numbers[1:2], numbers[2:3], numbers[3:])
             if plan not in known:
                 known[plan] = step_constants(setup, plan)
-            terms.append(step_terms(setup, plan, *place, constants=known[plan]))
+            terms.append(step_terms(setup, plan, *place, known[plan]))
             noise = prior.measurement_noise**2 + row.log_sd**2
             key = METHOD_KEY[row.method]
             columns.append((math.log(row.batch), math.log(tokens), *weights, key, value, noise))

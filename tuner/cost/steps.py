@@ -45,6 +45,8 @@ class StepTerms(NamedTuple):
     has_drafter: bool
     #: 1 where speculation is on
     is_on: FloatArray
+    #: verified tokens of all sequences of a replica where speculation is on
+    verified: FloatArray
     lookup_s: FloatArray
 
 
@@ -103,13 +105,15 @@ def step_terms(
         later, first = draft_steps, none
     elif plan.kind is DraftKind.HEADS:
         first = draft_steps
+    passes = pass_terms(constants, batch, counts, context)
     return StepTerms(
-        passes=pass_terms(constants, batch, counts, context),
+        passes=passes,
         later_passes=later * is_on,
         first_passes=first * is_on,
         replays=is_on if replays_tokens else none,
         has_drafter=has_drafter,
         is_on=is_on,
+        verified=passes.batch[0] * counts[0] * is_on,
         lookup_s=batch * LOOKUP_S * is_on if plan.kind is DraftKind.LOOKUP else none,
     )
 
@@ -128,6 +132,7 @@ def join_terms(several: list[StepTerms]) -> StepTerms:
         replays=np.concatenate([terms.replays for terms in several]),
         has_drafter=rows == 4,
         is_on=np.concatenate([terms.is_on for terms in several]),
+        verified=np.concatenate([terms.verified for terms in several]),
         lookup_s=np.concatenate([terms.lookup_s for terms in several]),
     )
 
@@ -178,10 +183,13 @@ def _draft_pass(one: PassTimes, scale: FloatArray, fixed_s: FloatArray) -> PassT
 def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> PassTimes:
     fixed = np.exp(log_parameters[INDEX["speculation_tax_s"]]) * terms.is_on
     share = np.exp(log_parameters[INDEX["speculation_tax_share"]]) * terms.is_on
+    by_token = np.exp(log_parameters[INDEX["speculation_token_s"]]) * terms.verified
     gradient = baseline.gradient * share
     gradient[INDEX["speculation_tax_s"]] += fixed
     gradient[INDEX["speculation_tax_share"]] += share * baseline.seconds
-    return PassTimes(fixed + share * baseline.seconds + terms.lookup_s, gradient)
+    gradient[INDEX["speculation_token_s"]] += by_token
+    seconds = fixed + share * baseline.seconds + by_token + terms.lookup_s
+    return PassTimes(seconds, gradient)
 
 
 def _row(times: PassTimes, row: int) -> PassTimes:

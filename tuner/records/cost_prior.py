@@ -27,6 +27,7 @@ PARAMETERS: tuple[str, ...] = (
     "draft_pass_overhead_s",
     "speculation_tax_s",
     "speculation_tax_share",
+    "speculation_token_s",
 )
 
 #: parameters that belong to a method, not to the target
@@ -35,6 +36,7 @@ DRAFT_PARAMETERS: tuple[str, ...] = (
     "draft_pass_overhead_s",
     "speculation_tax_s",
     "speculation_tax_share",
+    "speculation_token_s",
 )
 
 
