@@ -20,7 +20,7 @@ from tuner.records.acceptance import (
     AcceptanceQuery,
     TargetClass,
 )
-from tuner.records.methods import Engine, Method, Task, VerifyRule
+from tuner.records.methods import DraftKind, Engine, Method, Task, VerifyRule
 from tuner.records.workload import ObservedRow
 from tuner.speedup import expected_tokens
 
@@ -89,7 +89,7 @@ def arm_acceptance(
         log_sd=(inverse * spreads).sum(axis=0) * tau,
         curves=mixed,
         parts=tuple(parts),
-        rule=verify_rule(situation, arm.method, mix[0][0]),
+        rule=verify_rule(situation, arm),
     )
 
 
@@ -158,20 +158,47 @@ def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBeli
     )
 
 
-def verify_rule(situation: Situation, method: Method, temperature: float) -> VerifyRule:
-    """Return the rule by which the engine keeps draft tokens with the flags that are emitted.
+#: Drafters whose probabilities every engine here can verify against (one token at a time, from a
+#: distribution): vLLM draft_sample_method, SGLang --speculative-use-rejection-sampling, llama.cpp
+#: --spec-draft-sampling. For parallel blocks no engine documents it.
+SAMPLED_DRAFTERS = (
+    Method.DRAFT_MODEL,
+    Method.EAGLE,
+    Method.EAGLE3,
+    Method.EAGLE3_1,
+    Method.MTP,
+)
+#: Truncation to this few candidates makes sampled drafts worse than greedy ones, because the
+#: engines do not truncate the draft (vllm-project/vllm#56724: at top-k 1 τ 2.46 against 2.92, at
+#: top-k 20 2.65 against 2.39).
+SMALL_TOP_K = 4
 
-    Guard: vLLM 0.33.0 drafts greedily unless draft_sample_method says otherwise, SGLang 0.5.23
-    verifies against the target alone unless rejection sampling is switched on, llama.cpp b11434
-    compares samples; the commands switch probabilistic drafts on for drafters that have logits.
+
+def verify_rule(situation: Situation, arm: Arm) -> VerifyRule:
+    """Return the rule by which the engine keeps draft tokens, with the flags that are emitted.
+
+    At temperature 0 all lossless rules are one. Above it the default of all three engines compares
+    the target's sample with the drafter's first choice, which accepts less the hotter it gets;
+    where the engine can verify sampled drafts instead, the command asks for it.
     """
+    workload = situation.profile.workload
+    hottest = max(temperature for temperature, _share in workload.temperature)
+    return rule_at(situation, arm, hottest)
+
+
+def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
+    """Return the rule at one temperature (see ``verify_rule``)."""
     if temperature == 0.0:
         return VerifyRule.GREEDY
-    if method in (Method.NGRAM, Method.SUFFIX, Method.LOOKAHEAD):
-        return VerifyRule.ONE_HOT
-    if situation.engine is Engine.LLAMACPP:
-        return VerifyRule.EXACT_MATCH
-    return VerifyRule.ONE_HOT
+    top_k = situation.profile.workload.top_k
+    truncated = top_k is not None and top_k <= SMALL_TOP_K
+    # Guard: SGLang 0.5.23 samples drafts of EAGLE, EAGLE-3 and NEXTN only (speculative_hook.py).
+    is_standalone = situation.engine is Engine.SGLANG and arm.method is Method.DRAFT_MODEL
+    can_sample = arm.method in SAMPLED_DRAFTERS and not arm.trees and not is_standalone
+    if can_sample and not truncated:
+        return VerifyRule.RATIO
+    is_llamacpp = situation.engine is Engine.LLAMACPP and arm.plan.kind is not DraftKind.LOOKUP
+    return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT
 
 
 def _query(situation: Situation, arm: Arm, task: Task, temperature: float) -> AcceptanceQuery:
@@ -185,7 +212,7 @@ def _query(situation: Situation, arm: Arm, task: Task, temperature: float) -> Ac
         top_p=workload.top_p,
         top_k=workload.top_k,
         min_p=workload.min_p,
-        rule=verify_rule(situation, arm.method, temperature),
+        rule=rule_at(situation, arm, temperature),
         drafter=arm.drafter_name,
         draft_params=drafter.params if drafter and arm.method is Method.DRAFT_MODEL else None,
         trained_depth=drafter.trained_depth if drafter else None,
