@@ -212,6 +212,13 @@ def test_a_count_alone_takes_the_default_device() -> None:
     assert "hardware.gpu" not in profile.given
 
 
+@pytest.mark.parametrize("hardware", ["", "hardware: {gpu: H100-SXM}\n"])
+def test_a_layout_says_how_many_devices_there_are(hardware: str) -> None:
+    profile = parse(f"target: a/b\n{hardware}parallel: {{tensor: 4, pipeline: 2}}\n")
+    assert profile.hardware is not None
+    assert (profile.hardware.gpu, profile.hardware.count) == ("H100-SXM", 8)
+
+
 @pytest.mark.parametrize(
     ("text", "attribute", "value"),
     [

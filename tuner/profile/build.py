@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from tuner.profile.observed import tree_numbers
@@ -39,8 +40,8 @@ def build_profile(values: Values, *, file: str | None, fallback_name: str) -> Pr
     for name, record in _SECTIONS.items():
         if name in values:
             rest[name] = record(**values[name])
-    if "hardware" in values and not {"gpu", "memory_gb"} & values["hardware"].keys():
-        rest["hardware"] = HardwareSpec(gpu=DEFAULT_DEVICE, **values["hardware"])
+    if "hardware" in values or "parallel" in values:
+        rest["hardware"] = _hardware(values.get("hardware", {}), values.get("parallel", {}))
     if "workload" in values:
         rest["workload"] = _workload(values["workload"])
     if "target" in values:
@@ -53,7 +54,6 @@ def build_profile(values: Values, *, file: str | None, fallback_name: str) -> Pr
 
 
 _SECTIONS: dict[str, Any] = {
-    "hardware": HardwareSpec,
     "parallel": ParallelSpec,
     "engine": EngineSpec,
     "drafter": DrafterSpec,
@@ -61,6 +61,16 @@ _SECTIONS: dict[str, Any] = {
     "candidates": CandidateLimits,
     "overrides": Overrides,
 }
+
+
+def _hardware(stated: Values, layout: Values) -> HardwareSpec:
+    """Return the devices; a layout says how many they are where the count is left out."""
+    fields = dict(stated)
+    if not {"gpu", "memory_gb"} & fields.keys():
+        fields["gpu"] = DEFAULT_DEVICE
+    axes = [layout.get(axis, 1) for axis in ("tensor", "pipeline", "data")]
+    fields.setdefault("count", prod(axes))
+    return HardwareSpec(**fields)
 
 
 def _workload(values: Values) -> WorkloadSpec:

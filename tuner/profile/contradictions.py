@@ -115,8 +115,8 @@ def check_layout(values: Values, root: Node, problems: Problems) -> None:
     tensor = layout.get("tensor")
     other = layout.get("pipeline", 1) * layout.get("data", 1)
     node = place(root, "parallel")
-    if hardware and _are_valid(values, "hardware", "count"):
-        count = hardware.get("count", 1)
+    if "count" in hardware:
+        count = hardware["count"]
         if tensor is not None and tensor * other != count:
             problems.note(
                 node,

@@ -64,7 +64,9 @@ HARDWARE = _section(
     gpu=_optional(
         Text("the name of a device, such as H100-SXM"), "The device by name.", "H100-SXM"
     ),
-    count=_optional(COUNT, "Devices in all.", "one", 1),
+    count=_optional(
+        COUNT, "Devices in all.", "one, or tensor × pipeline × data where parallel says them", 1
+    ),
     memory_gb=_optional(
         Number(0, 100_000, above=True), "Device memory in GB (10^9), of a device without a name."
     ),
