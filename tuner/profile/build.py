@@ -40,8 +40,9 @@ def build_profile(values: Values, *, file: str | None, fallback_name: str) -> Pr
     for name, record in _SECTIONS.items():
         if name in values:
             rest[name] = record(**values[name])
-    if "hardware" in values or "parallel" in values:
-        rest["hardware"] = _hardware(values.get("hardware", {}), values.get("parallel", {}))
+    axes = [values.get("parallel", {}).get(axis, 1) for axis in ("tensor", "pipeline", "data")]
+    if "hardware" in values or prod(axes) > 1:
+        rest["hardware"] = _hardware(values.get("hardware", {}), prod(axes))
     if "workload" in values:
         rest["workload"] = _workload(values["workload"])
     if "target" in values:
@@ -63,14 +64,10 @@ _SECTIONS: dict[str, Any] = {
 }
 
 
-def _hardware(stated: Values, layout: Values) -> HardwareSpec:
-    """Return the devices; a layout says how many they are where the count is left out."""
-    fields = dict(stated)
-    if not {"gpu", "memory_gb"} & fields.keys():
-        fields["gpu"] = DEFAULT_DEVICE
-    axes = [layout.get(axis, 1) for axis in ("tensor", "pipeline", "data")]
-    fields.setdefault("count", prod(axes))
-    return HardwareSpec(**fields)
+def _hardware(stated: Values, ranks: int) -> HardwareSpec:
+    """Return the devices; the ranks of the layout say how many where the count is left out."""
+    device = {} if {"gpu", "memory_gb"} & stated.keys() else {"gpu": DEFAULT_DEVICE}
+    return HardwareSpec(**{"count": ranks, **device, **stated})
 
 
 def _workload(values: Values) -> WorkloadSpec:
