@@ -211,3 +211,14 @@ def _matrix(
         for _, name, value in row:
             matrix[place, names[name]] += value
     return tuple(names), np.array(groups), matrix
+
+
+def length_at_temperature(
+    cell: AcceptanceCell, k: int, greedy_length: float, law: ShapeLaw
+) -> float:
+    """Return τ at K = ``k`` under a cell's temperature, given τ at temperature 0."""
+    table = _lengths_by_level(law, cell.method, offset_of(law, cell.method, cell.task))
+    column = table[:, min(k, LONGEST) - 1]
+    level = float(np.interp(np.log(greedy_length), column, _GRID))
+    moved = level + temperature_shift(level, query_of(cell, cell.task or Task.CHAT))
+    return float(np.exp(np.interp(moved, _GRID, column)))

@@ -45,7 +45,7 @@ def fit_law(
     *,
     focus: str | None = None,
     focus_weight: float = 20.0,
-    by_task: bool = True,
+    offsets: tuple[str, ...] = ("method", "task"),
 ) -> ShapeLaw:
     """Return the law fitted on cells with τ at two K or more.
 
@@ -53,7 +53,7 @@ def fit_law(
     curves that were measured as its others were.
     """
     chosen = [cell for cell in cells if len(cell.lengths) >= 2 and not cell.is_tree]
-    setup = _setup(chosen, basis, focus, focus_weight, by_task)
+    setup = _setup(chosen, basis, focus, focus_weight, offsets)
     count = 3 + len(setup.names)
     coefficients = np.zeros((count, 2))
     spread = np.diag([0.05, 0.05])
@@ -77,7 +77,7 @@ def _setup(
     basis: FloatArray,
     focus: str | None,
     focus_weight: float,
-    by_task: bool,
+    by: tuple[str, ...],
 ) -> _Setup:
     seen, mask = padded(cells, len(basis))
     size = Counter(cell.source for cell in cells)
@@ -87,7 +87,7 @@ def _setup(
             for cell in cells
         ]
     )
-    labels = [_labels(cell, by_task) for cell in cells]
+    labels = [_labels(cell, by) for cell in cells]
     names = tuple(sorted({name for label in labels for name in label}))
     offsets = np.array([[float(name in label) for name in names] for label in labels])
     return _Setup(
@@ -100,9 +100,9 @@ def _setup(
     )
 
 
-def _labels(cell: AcceptanceCell, by_task: bool) -> tuple[str, ...]:
-    method = f"method:{cell.method}"
-    return (method, f"task:{cell.task}") if by_task and cell.task else (method,)
+def _labels(cell: AcceptanceCell, by: tuple[str, ...]) -> tuple[str, ...]:
+    labels = (f"method:{cell.method}",) if "method" in by else ()
+    return (*labels, f"task:{cell.task}") if "task" in by and cell.task else labels
 
 
 def _x(level: FloatArray) -> FloatArray:

@@ -72,7 +72,7 @@ def fit_cells(
         [c for c in chains if not is_lookup(c.method)], drafted_basis(LONGEST), focus=focus
     )
     copied = fit_law(
-        [c for c in chains if is_lookup(c.method)], copied_basis(LONGEST), by_task=False
+        [c for c in chains if is_lookup(c.method)], copied_basis(LONGEST), offsets=("method",)
     )
     levels = [implied_level(cell, copied if is_lookup(cell.method) else drafted) for cell in chains]
     found = fit_levels(
