@@ -92,12 +92,11 @@ class CostModel:
         one = np.ones(1)
         terms = pass_terms(pass_constants(target), one, count * one, 0.5 * count * one)
         head_flops = 2.0 * target.parts.head_params * (count - 1.0) / target.parallel.tensor
-        terms = terms._replace(
-            logits_s=terms.logits_s / count,
-            matmul_s=terms.matmul_s - head_flops / target.ceilings.matmul_flops_per_s,
-        )
         belief = self._shared_belief()
         value = np.exp(belief.log_parameters)
+        slower = np.minimum(value[INDEX["matmul_efficiency"]] / PREFILL_EFFICIENCY, 1.0)
+        matmul_s = terms.matmul_s - head_flops / target.ceilings.matmul_flops_per_s
+        terms = terms._replace(logits_s=terms.logits_s / count, matmul_s=matmul_s * slower)
         # a prompt is sampled and sent once, not token by token
         sampled = (count - 1.0) * value[INDEX["token_overhead_s"]]
         seconds = pass_times(terms, belief.log_parameters).seconds[0] - sampled
