@@ -22,6 +22,10 @@ from tuner.records.methods import Method
 
 FloatArray = NDArray[np.float64]
 
+#: share of the measured matmul ceiling that a whole prompt reaches; the ceiling was measured with
+#: matmuls of that size (assumed)
+PREFILL_EFFICIENCY = 0.8
+
 
 @dataclass(slots=True, eq=False)
 class CostModel:
