@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from tuner.acceptance.evidence import Measured, add_observation
 from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup
-from tuner.acceptance.positions import FloatArray, lengths_of, logistic
-from tuner.acceptance.posterior import CurvePosterior, posterior_curve, prior_curve
-from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.positions import FloatArray, lengths_of
+from tuner.acceptance.posterior import (
+    CurvePosterior,
+    CurvePrior,
+    length_gradient,
+    posterior_curve,
+    prior_curve,
+)
+from tuner.acceptance.shape import basis_of, offset_of
 from tuner.acceptance.temperature import temperature_shift
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -58,17 +64,19 @@ def believe(
     Survival and τ at the centre of the belief, and the standard deviation of ln τ by the delta
     method: the interval exp(ln τ ± 1.28 sd), kept inside [1, K + 1], holds about 80 %.
     """
-    law = law_of(prior, query.method)
-    offset = offset_of(law, query.method, query.task)
     mean, covariance, known = curve_prior(prior, query)
     measured = _measured(prior, query, observed)
-    if measured:
-        depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
-        basis = basis_of(query.method, depth)
-        found = posterior_curve(mean, covariance, law, offset, basis, measured)
-    else:
-        found = prior_curve(mean, covariance, max_k)
-    survival, log_sd = _summary(found, law, offset, basis_of(query.method, max_k), max_k)
+    depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
+    law = law_of(prior, query.method)
+    start = CurvePrior(
+        mean=mean,
+        covariance=covariance,
+        law=law,
+        offset=offset_of(law, query.method, query.task),
+        basis=basis_of(query.method, depth),
+    )
+    found = posterior_curve(start, measured) if measured else prior_curve(start)
+    survival, log_sd = _summary(found, max_k)
     cell = _cells(prior).get((query.method, query.task)) or _cells(prior).get((query.method, None))
     return AcceptanceBelief(
         query=query,
@@ -216,34 +224,12 @@ def _widen(measured: Measured, start: tuple[int, int], doubt: float) -> None:
             rows[place] = (k, seen, variance + factor * doubt, shift)
 
 
-def _summary(
-    found: CurvePosterior, law: ShapeLaw, offset: FloatArray, basis: FloatArray, max_k: int
-) -> tuple[FloatArray, FloatArray]:
+def _summary(found: CurvePosterior, max_k: int) -> tuple[FloatArray, FloatArray]:
     """Return survival at the mode and the standard deviation of ln τ for K = 0 … max_k."""
-    level = float(found.mean[0])
-    mean, slope = law_at(law, level, offset)
-    shape = np.array((level, mean[0] + found.mean[1], mean[1] + found.mean[2]))
-    rate = logistic(basis @ shape + found.deviation[:max_k])
-    survival: FloatArray = np.multiply.accumulate(rate)
-    # ∂ survival_i / ∂ logit_m = survival_i (1 − α_m) for m ≤ i; summed over i ≤ K it is that of τ
-    total = np.cumsum(survival)
-    before = total - survival
-    lost = 1.0 - rate
-    jacobian = basis.copy()
-    jacobian[:, 0] += basis[:, 1:] @ slope
-    weighted = lost[:, None] * jacobian
-    # ∂ τ_K = Σ_m lost_m ∂logit_m (total_K − total_{m−1})
-    gradient = total[:, None] * np.cumsum(weighted, axis=0) - np.cumsum(
-        weighted * before[:, None], axis=0
-    )
-    variance = ((gradient @ found.covariance) * gradient).sum(axis=1)
-    own = found.deviation_variance[:max_k] * lost**2
-    variance += (
-        total**2 * np.cumsum(own)
-        - 2.0 * total * np.cumsum(own * before)
-        + np.cumsum(own * before**2)
-    )
-    log_sd: FloatArray = np.concatenate(([0.0], np.sqrt(np.maximum(variance, 0.0)) / (1.0 + total)))
+    survival, length, gradient = length_gradient(found.logits[:max_k])
+    spread = ((gradient @ found.covariance[:max_k, :max_k]) * gradient).sum(axis=1)
+    log_sd = np.zeros(max_k + 1)
+    log_sd[1:] = np.sqrt(np.maximum(spread, 0.0)) / length
     return survival, log_sd
 
 

@@ -1,152 +1,152 @@
 """Update of a curve by observations: a Gaussian approximation at the posterior's mode.
 
-The unknowns are the level and the deviations of decay and curvature from their law (three numbers)
-plus a small independent deviation of each position. The prior is Gaussian; observed ln τ and
-logit α are Gaussian about the curve. Gauss–Newton finds the mode, its curvature is the covariance.
+Unknown are the level, the deviations of decay and curvature from their law (three numbers) and a
+small independent deviation of each position. Together they give the logit of conditional
+acceptance at each position, whose prior is Gaussian up to the bend of the law. Observed ln τ and
+logit α are Gaussian about the curve. An iterated Kalman update (Bell and Cathey 1993: the same as
+Gauss–Newton) finds the mode; the linearisation there gives the covariance.
 ``tests/acceptance/test_posterior.py`` checks both against integration over a grid.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tuner.acceptance.evidence import Measured
-from tuner.acceptance.positions import FloatArray
-from tuner.acceptance.shape import law_at, law_curve
-from tuner.frozen import dataclass
+from tuner.acceptance.positions import FloatArray, logistic
+from tuner.acceptance.shape import law_at
 from tuner.records.acceptance_prior import ShapeLaw
 
-#: Standard deviation of one position's logit about the three-number curve (fitted residuals of
-#: curves with per-position counts: 0.08 to 0.12).
-POSITION_SD = 0.1
-MAX_STEPS = 25
-LONGEST_STEP = 0.8
-TOLERANCE = 1e-7
+#: Standard deviation of one position's logit about the three-number curve (residuals of curves
+#: with per-position counts, such as the vLLM speculators blog's DFlash tables: 0.05 to 0.12).
+POSITION_SD = 0.08
+MAX_ROUNDS = 30
+LONGEST_STEP = 1.0
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePrior:
+    """Prior of a curve: three numbers, the law behind them, and the position columns."""
+
+    #: (level, decay deviation, curvature deviation), shape (3,), and covariance, shape (3, 3)
+    mean: FloatArray
+    covariance: FloatArray
+    law: ShapeLaw
+    #: the law's offset of decay and curvature for the method and task, shape (2,)
+    offset: FloatArray
+    #: shape (max_k, 3)
+    basis: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurvePosterior:
-    """Mode and covariance of (level, decay deviation, curvature deviation), and of positions."""
+    """Logits of conditional acceptance by position with covariance, and the three numbers'."""
 
-    mean: FloatArray
+    logits: FloatArray
     covariance: FloatArray
-    #: deviation of each position's logit, shape (max_k,), and its variance
-    deviation: FloatArray
-    deviation_variance: FloatArray
+    numbers: FloatArray
+    numbers_covariance: FloatArray
 
 
-def prior_curve(mean: FloatArray, covariance: FloatArray, max_k: int) -> CurvePosterior:
+def linearised(prior: CurvePrior, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return logits by position at three numbers, and their derivative, shape (max_k, 3)."""
+    mean, slope = law_at(prior.law, float(numbers[0]), prior.offset)
+    shape = np.array((numbers[0], mean[0] + numbers[1], mean[1] + numbers[2]))
+    jacobian = prior.basis.copy()
+    jacobian[:, 0] += prior.basis[:, 1:] @ slope
+    return prior.basis @ shape, jacobian
+
+
+def length_gradient(logits: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return survival, τ for K = 1 … max_k, and ∂ τ_K / ∂ logit_m, shape (max_k, max_k).
+
+    The derivative is (1 − α_m) Σ_{m ≤ i ≤ K} survival_i.
+    """
+    rate = logistic(logits)
+    survival: FloatArray = np.multiply.accumulate(rate)
+    total = np.add.accumulate(survival)
+    before = total - survival
+    gradient = np.tril((1.0 - rate) * (total[:, None] - before))
+    return survival, 1.0 + total, gradient
+
+
+def prior_curve(prior: CurvePrior, position_sd: float = POSITION_SD) -> CurvePosterior:
     """Return the posterior of no observation."""
-    return CurvePosterior(
-        mean=mean,
-        covariance=covariance,
-        deviation=np.zeros(max_k),
-        deviation_variance=np.full(max_k, POSITION_SD**2),
-    )
+    logits, jacobian = linearised(prior, prior.mean)
+    covariance = jacobian @ prior.covariance @ jacobian.T
+    covariance[np.diag_indices_from(covariance)] += position_sd**2
+    return CurvePosterior(logits, covariance, prior.mean, prior.covariance)
 
 
 def posterior_curve(
-    mean: FloatArray,
-    covariance: FloatArray,
-    law: ShapeLaw,
-    offset: FloatArray,
-    basis: FloatArray,
-    measured: Measured,
+    prior: CurvePrior, measured: Measured, position_sd: float = POSITION_SD
 ) -> CurvePosterior:
     """Return the posterior of a curve.
 
     Parameters
     ----------
-    mean, covariance
-        Prior of the three numbers, shapes (3,) and (3, 3); the covariance is positive definite.
-    law, offset
-        Law of decay and curvature, and its offset for the method and task, shape (2,).
-    basis
-        Position columns, shape (max_k, 3); it must reach the longest observed K.
+    prior
+        Its covariance is positive definite, its basis reaches the longest observed K.
     measured
-        Observed ln τ and logit α with variances.
-
-    Notes
-    -----
-    A row measured under other conditions enters with the level shifted by the prior's expectation
-    of the difference; its variance should contain the doubt about that difference.
+        Observed ln τ and logit α with variances; a row measured under other conditions comes with
+        the prior's expectation of how far its level lies from the asked one.
+    position_sd
+        Standard deviation of each position's own deviation, logits.
     """
-    precision = np.linalg.inv(covariance)
-    at = mean.copy()
-    hessian = precision
-    for _ in range(MAX_STEPS):
-        gradient = precision @ (mean - at)
-        hessian = precision.copy()
-        for residual, row, weight in _linearised(at, law, offset, basis, measured):
-            gradient = gradient + row.T @ (weight * residual)
-            hessian = hessian + row.T @ (weight[:, None] * row)
-        move = np.linalg.solve(hessian, gradient)
-        largest = float(np.abs(move).max())
-        at = at + move * min(1.0, LONGEST_STEP / max(largest, 1e-12))
+    seen, variance = _seen(measured)
+    numbers = prior.mean.copy()
+    logits, jacobian = linearised(prior, numbers)
+    for _ in range(MAX_ROUNDS):
+        at_law, jacobian = linearised(prior, numbers)
+        centre = at_law + jacobian @ (prior.mean - numbers)
+        covariance = jacobian @ prior.covariance @ jacobian.T
+        covariance[np.diag_indices_from(covariance)] += position_sd**2
+        expected, rows = _expected(logits, jacobian, measured)
+        crossed = covariance @ rows.T
+        weights = np.linalg.inv(rows @ crossed + np.diag(variance))
+        pull = weights @ (seen - expected + rows @ (logits - centre))
+        moved = centre + crossed @ pull - logits
+        largest = float(np.abs(moved).max())
+        step = min(1.0, LONGEST_STEP / max(largest, 1e-12))
+        logits = logits + step * moved
+        wanted = prior.mean + prior.covariance @ jacobian.T @ rows.T @ pull
+        numbers = numbers + step * (wanted - numbers)
         if largest < TOLERANCE:
             break
-    deviation, variance = _positions(at, law, offset, basis, measured)
-    return CurvePosterior(at, np.linalg.inv(hessian), deviation, variance)
+    gained = rows @ jacobian @ prior.covariance
+    return CurvePosterior(
+        logits=logits,
+        covariance=covariance - crossed @ weights @ crossed.T,
+        numbers=numbers,
+        numbers_covariance=prior.covariance - gained.T @ weights @ gained,
+    )
 
 
-def _linearised(
-    at: FloatArray, law: ShapeLaw, offset: FloatArray, basis: FloatArray, measured: Measured
-) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Return (residual, derivative rows, weights) of the observations at a point."""
-    parts = []
-    for shift in {row[3] for row in measured.lengths}:
-        rows = [row for row in measured.lengths if row[3] == shift]
-        index = np.array([row[0] for row in rows]) - 1
-        moved = at + np.array((shift, 0.0, 0.0))
-        survival, slope = law_curve(law, moved, offset, basis)
-        length = 1.0 + np.cumsum(survival)[index]
-        jacobian = np.cumsum(slope, axis=0)[index] / length[:, None]
-        seen = np.array([row[1] for row in rows])
-        parts.append((seen - np.log(length), jacobian, 1.0 / np.array([r[2] for r in rows])))
-    if measured.rates:
-        index, seen, variance = _rate_arrays(measured)
-        expected, jacobian = _rates_at(at, law, offset, basis, index, measured)
-        parts.append((seen - expected, jacobian, 1.0 / (variance + POSITION_SD**2)))
-    return parts
+def _seen(measured: Measured) -> tuple[FloatArray, FloatArray]:
+    rows = [*measured.lengths, *measured.rates]
+    return np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
 
 
-def _rate_arrays(measured: Measured) -> tuple[np.ndarray, FloatArray, FloatArray]:
-    index = np.array([row[0] for row in measured.rates]) - 1
-    seen = np.array([row[1] for row in measured.rates])
-    return index, seen, np.array([row[2] for row in measured.rates])
-
-
-def _rates_at(
-    at: FloatArray,
-    law: ShapeLaw,
-    offset: FloatArray,
-    basis: FloatArray,
-    index: np.ndarray,
-    measured: Measured,
+def _expected(
+    logits: FloatArray, jacobian: FloatArray, measured: Measured
 ) -> tuple[FloatArray, FloatArray]:
-    shifts = np.array([row[3] for row in measured.rates])
-    expected, jacobian = np.empty(len(index)), np.empty((len(index), 3))
-    for shift in set(shifts.tolist()):
-        here = shifts == shift
-        level = float(at[0]) + shift
-        mean, slope = law_at(law, level, offset)
-        rows = basis[index[here]]
-        shape = np.array((level, mean[0] + at[1], mean[1] + at[2]))
-        expected[here] = rows @ shape
-        jacobian[here] = rows
-        jacobian[here, 0] += rows[:, 1:] @ slope
-    return expected, jacobian
-
-
-def _positions(
-    at: FloatArray, law: ShapeLaw, offset: FloatArray, basis: FloatArray, measured: Measured
-) -> tuple[FloatArray, FloatArray]:
-    """Return each position's own deviation: what the three numbers leave of measured rates."""
-    deviation = np.zeros(len(basis))
-    precision = np.full(len(basis), 1.0 / POSITION_SD**2)
-    if measured.rates:
-        index, seen, variance = _rate_arrays(measured)
-        expected, _ = _rates_at(at, law, offset, basis, index, measured)
-        np.add.at(precision, index, 1.0 / variance)
-        np.add.at(deviation, index, (seen - expected) / variance)
-    return deviation / precision, 1.0 / precision
+    """Return the observations' expected values and their derivative by the logits."""
+    expected: list[float] = []
+    rows: list[FloatArray] = []
+    moved: dict[float, tuple[FloatArray, FloatArray]] = {}
+    for k, _, _, shift in measured.lengths:
+        if shift not in moved:
+            _, length, gradient = length_gradient(logits + shift * jacobian[:, 0])
+            moved[shift] = length, gradient
+        length, gradient = moved[shift]
+        expected.append(float(np.log(length[k - 1])))
+        rows.append(gradient[k - 1] / length[k - 1])
+    for position, _, _, shift in measured.rates:
+        expected.append(float(logits[position - 1] + shift * jacobian[position - 1, 0]))
+        row = np.zeros(len(logits))
+        row[position - 1] = 1.0
+        rows.append(row)
+    return np.array(expected), np.array(rows)

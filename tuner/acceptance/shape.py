@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tuner.acceptance.level import is_lookup
-from tuner.acceptance.positions import FloatArray, copied_basis, curve, drafted_basis
+from tuner.acceptance.positions import FloatArray, copied_basis, drafted_basis
 from tuner.records.acceptance_prior import ShapeLaw
 from tuner.records.methods import Method, Task
 
@@ -33,15 +33,3 @@ def law_at(law: ShapeLaw, level: float, offset: FloatArray) -> tuple[FloatArray,
     inside = 1.0 if x == level - 1.0 else 0.0
     mean = law.base + x * law.slope + x * x * law.bend + offset
     return mean, inside * (law.slope + 2.0 * x * law.bend)
-
-
-def law_curve(
-    law: ShapeLaw, level_and_deviation: FloatArray, offset: FloatArray, basis: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return survival and its derivative by (level, deviation of decay, of curvature)."""
-    level = float(level_and_deviation[0])
-    mean, slope = law_at(law, level, offset)
-    shape = np.array((level, mean[0] + level_and_deviation[1], mean[1] + level_and_deviation[2]))
-    survival, derivative = curve(shape, basis)
-    derivative[:, 0] += derivative[:, 1] * slope[0] + derivative[:, 2] * slope[1]
-    return survival, derivative
