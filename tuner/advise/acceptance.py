@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -65,32 +66,15 @@ def arm_acceptance(
     1/τ = Σ share / τ_i (sequences of one batch share the step).
     """
     workload = situation.profile.workload
-    mix = workload.temperature
-    observed = _observations(situation, knowledge, arm)
-    depth = int(arm.draft_steps.max())
-    parts = []
-    for task, task_share in workload.task:
-        for temperature, temperature_share in mix:
-            query = _query(situation, arm, task, temperature)
-            belief = _belief(situation, knowledge, arm, query, observed, depth)
-            parts.append((task, temperature, task_share * temperature_share, belief))
-    weights = np.array([share for _, _, share, _ in parts])
-    # (parts, settings, depth + 1)
-    curves = np.stack([_curves(arm, belief) for *_, belief in parts])
-    spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
-    if arm.trees:
-        spreads = np.hypot(spreads, tree_log_sd())
-    inverse = weights[:, None] / curves[:, :, -1]
-    tau = 1.0 / inverse.sum(axis=0)
-    mixed = 1.0 / (weights[:, None, None] / curves).sum(axis=0)
-    return ArmAcceptance(
-        acceptance_length=tau,
-        # Tasks and temperatures share the drafter, so their errors are taken to move together.
-        log_sd=(inverse * spreads).sum(axis=0) * tau,
-        curves=mixed,
-        parts=tuple(parts),
-        rule=verify_rule(situation, arm),
+    rules = tuple(rule_at(situation, arm, heat) for heat, _share in workload.temperature)
+    question = _Question(
+        arm=arm,
+        query=_query(situation, arm),
+        tasks=workload.task,
+        temperatures=workload.temperature,
+        rules=rules,
     )
+    return _mixed(question, _believer(situation, knowledge, arm), verify_rule(situation, arm))
 
 
 def lengths_over_temperature(
@@ -100,21 +84,99 @@ def lengths_over_temperature(
 
     Tasks are mixed as in ``arm_acceptance``; the profile's own temperatures do not count.
     """
-    observed = _observations(situation, knowledge, arm)
-    depth = int(arm.draft_steps.max())
-    inverse = np.zeros((len(arm.lengths), len(temperatures)))
-    for task, share in situation.profile.workload.task:
-        columns = []
-        for temperature in temperatures:
-            query = _query(situation, arm, task, temperature)
-            belief = _belief(situation, knowledge, arm, query, observed, depth)
-            columns.append(_curves(arm, belief)[:, -1])
-        inverse += share / np.stack(columns, axis=1)
-    tau: FloatArray = 1.0 / inverse
-    return tau
+    question = _Question(
+        arm=arm,
+        query=_query(situation, arm),
+        tasks=situation.profile.workload.task,
+        temperatures=tuple((heat, 1.0) for heat in temperatures),
+        rules=tuple(rule_at(situation, arm, heat) for heat in temperatures),
+    )
+    return _over_temperature(question, _believer(situation, knowledge, arm))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What is asked of an arm: one query for each task and temperature, with shares."""
+
+    arm: Arm
+    query: AcceptanceQuery
+    tasks: tuple[tuple[Task, float], ...]
+    temperatures: tuple[tuple[float, float], ...]
+    #: verify rule at each temperature
+    rules: tuple[VerifyRule, ...]
+
+    def beliefs(self, believer: _Believer) -> list[tuple[Task, float, float, AcceptanceBelief]]:
+        """Return (task, temperature, share, belief) for every pair."""
+        heats = zip(self.temperatures, self.rules, strict=True)
+        pairs = [(task, heat) for heat in heats for task in self.tasks]
+        return [
+            (
+                task,
+                heat,
+                task_share * heat_share,
+                believer(replace(self.query, task=task, temperature=heat, rule=rule)),
+            )
+            for (task, task_share), ((heat, heat_share), rule) in pairs
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Believer:
+    """Answers queries about one arm: α by hand, the prior, or the prior with observations."""
+
+    knowledge: Knowledge
+    observed: tuple[AcceptanceObservation, ...]
+    #: α by hand
+    rate: float | None
+    max_k: int
+
+    def __call__(self, query: AcceptanceQuery) -> AcceptanceBelief:
+        if self.rate is not None:
+            return _constant(query, self.rate, self.max_k)
+        return believe(self.knowledge.acceptance, query, self.observed, max_k=self.max_k)
+
+
+def _believer(situation: Situation, knowledge: Knowledge, arm: Arm) -> _Believer:
+    return _Believer(
+        knowledge=knowledge,
+        observed=_observations(situation, knowledge, arm),
+        rate=override_for(situation.profile.overrides.acceptance_rate, arm.method),
+        max_k=int(arm.draft_steps.max()),
+    )
 
 
 @lru_cache(maxsize=1024)
+def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcceptance:
+    """Mix beliefs; profiles that ask the same question share the answer."""
+    arm = question.arm
+    parts = question.beliefs(believer)
+    weights = np.array([share for _, _, share, _ in parts])
+    # (parts, settings, depth + 1)
+    curves = np.stack([_curves(arm, belief) for *_, belief in parts])
+    spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
+    if arm.trees:
+        spreads = np.hypot(spreads, tree_log_sd())
+    inverse = weights[:, None] / curves[:, :, -1]
+    tau = 1.0 / inverse.sum(axis=0)
+    return ArmAcceptance(
+        acceptance_length=tau,
+        # Tasks and temperatures share the drafter, so their errors are taken to move together.
+        log_sd=(inverse * spreads).sum(axis=0) * tau,
+        curves=1.0 / (weights[:, None, None] / curves).sum(axis=0),
+        parts=tuple(parts),
+        rule=rule,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
+    lengths = [(_curves(question.arm, belief)[:, -1]) for *_, belief in question.beliefs(believer)]
+    shape = (len(question.temperatures), len(question.tasks), len(question.arm.lengths))
+    shares = np.array([share for _task, share in question.tasks])
+    tau: FloatArray = 1.0 / np.einsum("hts,t->sh", 1.0 / np.reshape(lengths, shape), shares)
+    return tau
+
+
 def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
     """τ of each setting when cut off after 0, 1, … positions, shape (settings, depth + 1)."""
     if arm.trees:
@@ -122,28 +184,6 @@ def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
     cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
     curves: FloatArray = belief.length[cut]
     return curves
-
-
-def _belief(
-    situation: Situation,
-    knowledge: Knowledge,
-    arm: Arm,
-    query: AcceptanceQuery,
-    observed: tuple[AcceptanceObservation, ...],
-    max_k: int,
-) -> AcceptanceBelief:
-    rate = override_for(situation.profile.overrides.acceptance_rate, arm.method)
-    if rate is not None:
-        return _constant(query, rate, max_k)
-    if observed:
-        return believe(knowledge.acceptance, query, observed, max_k=max_k)
-    return _cached_belief(knowledge, query, max_k)
-
-
-@lru_cache(maxsize=4096)
-def _cached_belief(knowledge: Knowledge, query: AcceptanceQuery, max_k: int) -> AcceptanceBelief:
-    """Prior beliefs depend on the question alone; many profiles ask the same ones."""
-    return believe(knowledge.acceptance, query, (), max_k=max_k)
 
 
 def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBelief:
@@ -201,18 +241,19 @@ def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
     return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT
 
 
-def _query(situation: Situation, arm: Arm, task: Task, temperature: float) -> AcceptanceQuery:
+def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
+    """The question about an arm, for the first task and temperature 0."""
     workload = situation.profile.workload
     drafter = arm.plan.drafter
     return AcceptanceQuery(
         method=arm.method,
         target=_target_class(situation),
-        task=task,
-        temperature=temperature,
+        task=workload.task[0][0],
+        temperature=0.0,
         top_p=workload.top_p,
         top_k=workload.top_k,
         min_p=workload.min_p,
-        rule=rule_at(situation, arm, temperature),
+        rule=VerifyRule.GREEDY,
         drafter=arm.drafter_name,
         draft_params=drafter.params if drafter and arm.method is Method.DRAFT_MODEL else None,
         trained_depth=drafter.trained_depth if drafter else None,

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.acceptance.evidence import DESIGN_EFFECT
-from tuner.acceptance.positions import length_quantile, length_variance
 from tuner.advise.arms import Arm
 from tuner.advise.points import LOAD_GRID, Load
 from tuner.advise.situation import Situation
@@ -89,7 +88,9 @@ def request_tpot_s(
     if not per_position:
         return tpot_s, tpot_s
     tau = 1.0 + sum(per_position)
-    variance = float(length_variance(per_position, len(per_position)))
+    # E[L²] = 1 + Σ (2 i + 1) survival_i, as in tuner.acceptance.positions.length_variance
+    square = 1.0 + sum((2 * place + 1) * kept for place, kept in enumerate(per_position, 1))
+    variance = max(square - tau * tau, 0.0)
     steps = max(output_tokens / tau, 1.0)
     spread = math.sqrt(DESIGN_EFFECT * variance / (tau * tau * steps))
     return tpot_s, tpot_s * math.exp(_Z99 * spread)
@@ -97,6 +98,4 @@ def request_tpot_s(
 
 def chunk_tokens_p99(per_position: tuple[float, ...]) -> int:
     """Return the tokens that a streaming client gets at once in all but one of 100 chunks."""
-    if not per_position:
-        return 1
-    return int(length_quantile(per_position, len(per_position), 0.99))
+    return 1 + sum(kept > 0.01 for kept in per_position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,18 @@ def load_of(situation: Situation, model: CostModel | None) -> Load:
         concurrency=workload.concurrency,
         request_rate=workload.request_rate,
         output_tokens=float(workload.output_tokens),
-        prefill_s=model.prefill_s(fresh) if model is not None else 0.0,
+        prefill_s=prefill_s(model, fresh) if model is not None else 0.0,
     )
+
+
+def prefill_s(model: CostModel, tokens: float) -> float:
+    """Return the time to read a prompt; profiles of one setup share it."""
+    return model.prefill_s(tokens) if model.observed else _prior_prefill_s(model, tokens)
+
+
+@lru_cache(maxsize=1024)
+def _prior_prefill_s(model: CostModel, tokens: float) -> float:
+    return model.prefill_s(tokens)
 
 
 def arm_point(

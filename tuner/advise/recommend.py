@@ -17,7 +17,7 @@ from tuner.advise.latency import latency_check
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
-from tuner.advise.points import ArmPoint, Load, arm_point, load_of
+from tuner.advise.points import ArmPoint, Load, arm_point, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
@@ -175,7 +175,7 @@ def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None)
         more += [training] if training else []
     if best is not None and found.model is not None:
         prompt = found.situation.profile.workload.prompt_tokens
-        cold_s = found.model.prefill_s(prompt)
+        cold_s = prefill_s(found.model, prompt)
         more += lost_prefix_cache(found.situation, best, found.load, cold_s)
     return more
 

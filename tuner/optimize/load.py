@@ -9,6 +9,8 @@ FloatArray = NDArray[np.float64]
 
 #: Rounds of the fixed point and of the bisection; each at least halves the error.
 _ROUNDS = 30
+#: … until a round moves no batch by more than this share of the requests in flight.
+_CLOSE = 1e-6
 
 
 def batch_for_concurrency(
@@ -40,12 +42,16 @@ def batch_for_concurrency(
     Notes
     -----
     Little's law: decoding = concurrency × decode time ÷ (prefill + decode time). Faster decoding
-    shrinks the batch. Queueing before prefill is not modelled. Beyond the grid its last TPOT holds.
+    shrinks the batch. The iteration starts at ``concurrency`` and falls monotonically onto the
+    largest solution, because the right side grows with the batch. Queueing before prefill is
+    not modelled. Beyond the grid its last TPOT holds.
     """
-    batch = np.full(grid_tpot_s.shape[1], concurrency)
+    batch = np.full(grid_tpot_s.shape[1], float(concurrency))
     for _ in range(_ROUNDS):
         decode_s = output_tokens * _tpot_at(batch, grid_batch, grid_tpot_s)
-        batch = 0.5 * (batch + concurrency * decode_s / (decode_s + prefill_s))
+        before, batch = batch, concurrency * decode_s / (decode_s + prefill_s)
+        if (before - batch).max() <= _CLOSE * concurrency:
+            break
     settled: FloatArray = np.maximum(batch, grid_batch[0])
     return settled
 
