@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -59,6 +58,8 @@ def _check_place(option: str, name: str, path: Path) -> None:
 def _write_beside(path: Path, chunks: Iterable[bytes]) -> None:
     target = path.resolve()  # a link stays a link
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
