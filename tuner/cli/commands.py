@@ -6,9 +6,7 @@ Each holds one function named like the command.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-_TABLE = {
+COMMANDS = {
     "recommend": "Decide for each profile: what to run, why, the command to paste.",
     "predict": "Numbers for configurations that you name; no choice is made.",
     "sweep": "A grid over α, c and K by the formula, or over a profile's load.",
@@ -22,6 +20,3 @@ _TABLE = {
     "schema": "Print the JSON Schema of profiles or of a command's output.",
     "skill": "Print what an agent needs to use this tool.",
 }
-
-_HERE = Path(__file__).parent
-COMMANDS = {name: text for name, text in _TABLE.items() if (_HERE / f"{name}.py").exists()}
