@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.accuracy_choice import CellResult
 from benchmarks.accuracy_crossing import FACTOR, Crossing
@@ -190,16 +191,24 @@ def decision_figures(results: Sequence[SpeedResult]) -> Json:
 def _decisions(results: Sequence[SpeedResult]) -> Json:
     on = np.array([result.is_on for result in results], dtype=bool)
     says = np.array([result.says_on for result in results], dtype=bool)
+    favours = np.array([result.favours_on for result in results], dtype=bool)
     return {
         "n": len(results),
         "off rows": int((~on).sum()),
-        "balanced accuracy": balanced_accuracy(on, says) if len(results) else None,
-        "recall of off": float((~says[~on]).mean()) if (~on).any() else None,
-        "recall of on": float(says[on].mean()) if on.any() else None,
+        **_recalls(on, says),
+        "if doubt counts as on": _recalls(on, favours),
         "states": {
             what: dict(Counter(str(r.state) for r in results if r.is_on is flag))
             for what, flag in (("of on rows", True), ("of off rows", False))
         },
+    }
+
+
+def _recalls(on: NDArray[np.bool_], says: NDArray[np.bool_]) -> Json:
+    return {
+        "balanced accuracy": balanced_accuracy(on, says) if len(on) else None,
+        "recall of off": float((~says[~on]).mean()) if (~on).any() else None,
+        "recall of on": float(says[on].mean()) if on.any() else None,
     }
 
 

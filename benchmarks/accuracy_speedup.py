@@ -42,7 +42,7 @@ class SpeedResult:
         return self.measured >= OFF_BELOW
 
     @property
-    def says_on(self) -> bool:
+    def favours_on(self) -> bool:
         """Whether the belief favours on, however slightly."""
         return self.predicted >= 1.0
 
@@ -50,6 +50,11 @@ class SpeedResult:
     def state(self) -> State:
         """What the product would say: on, off, or measure first."""
         return decide(self.predicted, self.log_sd)
+
+    @property
+    def says_on(self) -> bool:
+        """Whether the product would switch speculation on without a measurement."""
+        return self.state is State.ON
 
 
 def predict_cold(speeds: Sequence[SpeedRow], knowledge_of: KnowledgeOf) -> list[SpeedResult]:

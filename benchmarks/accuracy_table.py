@@ -111,12 +111,17 @@ def _cold(own: Mapping[str, Any]) -> list[str]:
 
 def _decisions(name: str, own: Mapping[str, Any]) -> list[str]:
     other = own["rows that were not themselves observed"]
-    lines = [
-        f"{name}: {own['off rows']} of {own['n']} rows off; balanced accuracy "
-        f"{percent(own['balanced accuracy'])}, recall of off {percent(own['recall of off'])}, "
-        f"of on {percent(own['recall of on'])}; rows not themselves observed: "
-        f"{percent(other['balanced accuracy'])}, {percent(other['recall of off'])} (n={other['n']})"
-    ]
+    lines = [f"{name}: {own['off rows']} of {own['n']} rows off; balanced accuracy / off / on"]
+    for title, numbers in (
+        ("decision (on, or not without measuring)", own),
+        ("the same, rows not themselves observed", other),
+        ("belief however slight", own["if doubt counts as on"]),
+        ("the same, rows not themselves observed", other["if doubt counts as on"]),
+    ):
+        lines.append(
+            f"  {title:<44} {percent(numbers['balanced accuracy'])} / "
+            f"{percent(numbers['recall of off'])} / {percent(numbers['recall of on'])}"
+        )
     for source, numbers in own["by_source"].items():
         lines.append(
             f"    {source[:52]:<52} {numbers['off rows']:>3} of {numbers['n']:<4} off, found "

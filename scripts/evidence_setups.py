@@ -291,7 +291,7 @@ def cells(rows: Sequence[MeasuredRow]) -> list[Cell]:
     ratio: dict[SetupKey, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     accepted = AcceptanceRuns(used)
     for fast in speed_rows(rows):
-        if fast.speedup is not None and fast.row.k:
+        if fast.speedup is not None and fast.row.k and is_chain(fast.row):
             ratio[setup_key(fast.row)][fast.row.k].append(fast.speedup)
     found: list[Cell] = []
     for key, group in _group(used, setup_key).items():

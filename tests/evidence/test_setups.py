@@ -99,6 +99,8 @@ def test_a_cell_needs_two_draft_lengths(tmp_path: Path) -> None:
 def test_trees_are_not_part_of_a_cell(tmp_path: Path) -> None:
     tree = run(5, 1800, num_steps="5", topk="4", num_draft_tokens="8")
     assert cells(read(tmp_path, run(3, 1500), tree)) == []
+    (cell,) = cells(read(tmp_path, PLAIN, run(3, 1500), run(5, 1600), tree))
+    assert cell.speedup == pytest.approx({3: 1.5, 5: 1.6})
 
 
 def test_a_cell_of_times_holds_speeds(tmp_path: Path) -> None:
