@@ -49,7 +49,7 @@ class ExposureSetting:
     unrolled: int = 1
     #: weight of making the state like the target's (EAGLE's feature regression)
     state_weight: float = 0.0
-    steps: int = 600
+    steps: int = 400
     batch: int = 128
     learning_rate: float = 0.005
 

@@ -61,11 +61,11 @@ def dynamic_plan(setting: TreeSetting) -> TreePlan:
     )
 
 
-def chain_plan(length: int) -> TreePlan:
-    """Return the plan of a chain under the exact rule."""
+def chain_plan(length: int, rule: str = "ratio") -> TreePlan:
+    """Return the plan of a chain under a rule of ``SCHEMES``."""
 
     def step(target: NextToken, drafter: NextToken, rng: np.random.Generator) -> StepFunction:
-        return SCHEMES["ratio"].batched(target, drafter, length, rng)
+        return SCHEMES[rule].batched(target, drafter, length, rng)
 
     return TreePlan(name=f"chain {length}", verify_tokens=length + 1, draft_steps=length, step=step)
 
