@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tuner.advise.arms import Arm
-from tuner.advise.plain import PlainCurve, cached_memory_fit
+from tuner.advise.plain import PLAIN_PLAN, PlainCurve, cached_memory_fit, largest_batch
+from tuner.advise.points import Load
 from tuner.advise.situation import Situation
 from tuner.errors import InfeasibleError, Where
-from tuner.records.cost import MemoryFit
+from tuner.records.cost import CostSetup, MemoryFit
 from tuner.units import GIGA
 
+#: Device counts and weight formats that are tried when a target does not fit.
+OTHER_COUNTS = (2, 4, 8, 16)
+OTHER_DTYPES = ("fp8", "awq")
+#: Contexts are named in steps of this many tokens.
+CONTEXT_STEP = 1024
 
-def memory_of(situation: Situation, arm: Arm, plain: PlainCurve) -> MemoryFit | None:
-    """Return the fit of an arm at the profile's batch and full context."""
+
+def memory_of(situation: Situation, arm: Arm, load: Load, index: int = 0) -> MemoryFit | None:
+    """Return the fit of one setting of an arm at the profile's batch and full context."""
     if situation.setup is None:
         return None
-    workload = situation.profile.workload
     return cached_memory_fit(
         situation.setup,
         arm.plan,
-        workload.prompt_tokens + workload.output_tokens,
-        _wanted_batch(situation, plain),
-        max(arm.lengths) + 1,
+        _longest(situation),
+        largest_batch(load),
+        int(arm.verify_tokens[index]),
     )
 
 
-def require_plain_fits(situation: Situation, plain: PlainCurve) -> None:
+def require_plain_fits(situation: Situation, plain: PlainCurve, load: Load) -> None:
     """Raise when the target itself, at this batch and context, is too large.
 
     Raises
@@ -41,23 +49,62 @@ def require_plain_fits(situation: Situation, plain: PlainCurve) -> None:
     if fit.max_batch_plain < 1:
         raise InfeasibleError(
             f"{setup.target.model_id} in {setup.dtype} takes {fit.weights_bytes / GIGA:.1f} GB a "
-            f"device and leaves no room for one sequence on {have}, of which "
-            f"{fit.usable_bytes / GIGA:.1f} GB are usable: take more devices, a smaller dtype or a "
-            "shorter context.",
+            f"device and leaves no room for one sequence of {_longest(situation):,.0f} tokens on "
+            f"{have}, of which {fit.usable_bytes / GIGA:.1f} GB are usable. "
+            + _what_would_fit(situation, setup),
             where=where,
         )
-    wanted = _wanted_batch(situation, plain)
-    if wanted > fit.max_batch_plain and situation.profile.workload.batch is not None:
+    wanted = largest_batch(load)
+    if wanted > fit.max_batch_plain:
         raise InfeasibleError(
-            f"{wanted:g} sequences of this length do not fit on {have}: at most "
-            f"{fit.max_batch_plain} do. Lower workload.batch to {fit.max_batch_plain}, shorten the "
-            "context, store the KV cache in fp8, or take more devices.",
+            f"{wanted:g} sequences of {_longest(situation):,.0f} tokens do not fit on {have}: at "
+            f"most {fit.max_batch_plain} do. Lower workload.batch to {fit.max_batch_plain}, "
+            "shorten the context, store the KV cache in fp8, or take more devices.",
             where=where,
         )
 
 
-def _wanted_batch(situation: Situation, plain: PlainCurve) -> float:
-    batches = situation.profile.workload.batch
-    if batches is not None:
-        return max(value for value, _share in batches)
-    return plain.baseline.batch
+def _what_would_fit(situation: Situation, setup: CostSetup) -> str:
+    """Name a context, a device count and a format with room for one sequence."""
+    found = []
+    context = _longest_that_fits(setup, _longest(situation))
+    if context:
+        found.append(f"a context of {context:,} tokens")
+    layout = setup.hardware.parallel
+    for count in OTHER_COUNTS:
+        wider = replace(
+            setup,
+            hardware=replace(setup.hardware, count=count, parallel=replace(layout, tensor=count)),
+        )
+        if count > setup.hardware.count and _room(wider, _longest(situation)):
+            found.append(f"{count} such devices")
+            break
+    for dtype in OTHER_DTYPES:
+        if dtype != setup.dtype and _room(replace(setup, dtype=dtype), _longest(situation)):
+            found.append(f"{dtype} weights")
+            break
+    if not found:
+        return "Nothing that was tried fits: take larger devices."
+    return f"What would fit: {', or '.join(found)}."
+
+
+def _longest_that_fits(setup: CostSetup, wanted: float) -> int:
+    """The longest context with room for one sequence, in whole steps; 0 = none."""
+    low, high = 0, int(wanted) // CONTEXT_STEP
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _room(setup, middle * CONTEXT_STEP):
+            low = middle
+        else:
+            high = middle - 1
+    return low * CONTEXT_STEP
+
+
+def _room(setup: CostSetup, context_tokens: float) -> bool:
+    fit = cached_memory_fit(setup, PLAIN_PLAN, float(context_tokens), 1.0, 1)
+    return fit.max_batch_plain >= 1
+
+
+def _longest(situation: Situation) -> float:
+    workload = situation.profile.workload
+    return float(workload.prompt_tokens + workload.output_tokens)

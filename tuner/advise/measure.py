@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from tuner.advise.points import ArmPoint
+from tuner.advise.schedule import place_of
 from tuner.advise.situation import Situation
 from tuner.profile import shipped_profiles
 from tuner.records.config import Prediction
@@ -17,6 +18,9 @@ from tuner.records.methods import Method
 #: Requests and minutes that a first measurement of acceptance takes (assumed: 200 requests give
 #: thousands of drafts, whose sampling error is below 2 %).
 REQUESTS = 200
+#: Standard deviation of ln(speed) between repeated runs of one setting (docs/accuracy.md): no
+#: measurement leaves less doubt than this.
+RUN_LOG_SD = 0.02
 
 
 def next_measurement(
@@ -29,7 +33,7 @@ def next_measurement(
     if not ranked or best is None or situation.setup is None:
         return None
     own = ranked[0].own
-    index = _place(ranked[0], best)
+    index = place_of(ranked[0].arm, best.config)
     acceptance, cost = float(own.acceptance_log_sd[index]), float(own.ratio_log_sd[index])
     if acceptance == 0.0 and cost == 0.0:
         return None
@@ -43,7 +47,7 @@ def next_measurement(
         left = acceptance
         what = "one minute of plain decoding and one of the configuration above, same prompts"
         row = f"{{method: {Method.NONE}, batch: {best.batch:g}, output_tok_s: …}}"
-    spread = math.exp(Z90 * left)
+    spread = math.exp(Z90 * math.hypot(left, RUN_LOG_SD))
     narrowed = f"{best.speedup.mean / spread:.2f}–{best.speedup.mean * spread:.2f}"
     why = (
         f"it would narrow the speedup from {best.speedup.p10:.2f}–{best.speedup.p90:.2f} to about "
@@ -54,12 +58,6 @@ def next_measurement(
         why=f"{why}; add the result to observed: {row}",
         command=f"specdec-tune recommend --bench-command {_profile_word(situation)}",
     )
-
-
-def _place(point: ArmPoint, best: Prediction) -> int:
-    if best.config.tree is not None:
-        return point.arm.trees.index(best.config.tree)
-    return point.arm.lengths.index(best.config.num_speculative_tokens)
 
 
 def _setting(best: Prediction) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.points import LOAD_GRID, Load, settled_plain
+from tuner.advise.points import LOAD_GRID, Load, settle
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
@@ -30,6 +30,8 @@ class PlainCurve:
     baseline_s: FloatArray
     baseline: Baseline
     memory: MemoryFit | None
+    #: more requests than fit at once
+    queues: bool = False
 
     @property
     def max_batch(self) -> int | None:
@@ -50,15 +52,25 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
     """Return plain decoding over load and at the profile's own load."""
     if model is None or situation.setup is None:
         unknown = np.full(len(LOAD_GRID), np.nan)
-        batch = settled_plain(load, unknown) if load.batches else 1.0
+        batch = sum(value * share for value, share in load.batches or ((1.0, 1.0),))
         baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
         return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
     curve = _plain_step(situation, model, LOAD_GRID)[0]
+    workload = situation.profile.workload
+    memory = cached_memory_fit(
+        situation.setup,
+        PLAIN_PLAN,
+        workload.prompt_tokens + workload.output_tokens,
+        largest_batch(load),
+        1,
+    )
+    queues = False
     if load.batches is not None:
         batches = np.array([value for value, _ in load.batches])
         shares = np.array([share for _, share in load.batches])
     else:
-        batches, shares = np.array([settled_plain(load, curve)]), np.ones(1)
+        batches, queues = settle(load, curve[:, None], memory.max_batch_plain)
+        shares = np.ones(1)
     step_s, spread = _plain_step(situation, model, batches)
     rate = shares / step_s
     tpot_s = 1.0 / float(rate.sum())
@@ -68,15 +80,12 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         output_tok_s=tokens_per_s,
         batch=tokens_per_s * tpot_s,
     )
-    workload = situation.profile.workload
-    memory = cached_memory_fit(
-        situation.setup,
-        PLAIN_PLAN,
-        workload.prompt_tokens + workload.output_tokens,
-        float(batches.max()),
-        1,
-    )
-    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory)
+    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory, queues=queues)
+
+
+def largest_batch(load: Load) -> float:
+    """Return the batch that has to fit; what clients ask for beyond memory queues instead."""
+    return max((value for value, _share in load.batches), default=1.0) if load.batches else 1.0
 
 
 def _plain_step(

@@ -40,7 +40,7 @@ class ArmPoint:
     #: shape (draft lengths,): mixed over the profile's batches, or at the batch that it settles at
     own: Evaluated
     memory: MemoryFit | None
-    #: the arrival rate exceeds what it can serve
+    #: more requests than it can decode at once: the rest queue
     saturated: bool
 
 
@@ -99,7 +99,7 @@ def arm_point(
             at = evaluate(situation, model, arm, acceptance, own_batches)
         own = mix_batches(at, shares)
     else:
-        settled, saturated = _settle(load, grid.tpot_s)
+        settled, saturated = settle(load, grid.tpot_s, memory.max_batch if memory else None)
         at = evaluate(situation, model, arm, acceptance, tuple(settled.tolist()))
         own = at.mapped(np.diagonal)
     return ArmPoint(
@@ -112,28 +112,32 @@ def arm_point(
     )
 
 
-def settled_plain(load: Load, baseline_s: FloatArray) -> float:
-    """Return the batch at which plain decoding settles; ``baseline_s`` is over LOAD_GRID."""
-    if load.batches is not None:
-        return sum(value * share for value, share in load.batches)
-    return float(_settle(load, baseline_s[:, None])[0][0])
+def settle(load: Load, tpot_s: FloatArray, max_batch: int | None) -> tuple[FloatArray, bool]:
+    """Return the batch that each column of ``tpot_s`` (over LOAD_GRID) settles at.
+
+    No more sequences decode together than fit in memory; the second value says that some requests
+    have to queue.
+    """
+    batch = _asked(load, tpot_s)
+    most = float(LOAD_GRID[-1]) if max_batch is None else float(max(max_batch, 1))
+    return np.minimum(batch, most), bool((batch > most).any())
 
 
-def _settle(load: Load, tpot_s: FloatArray) -> tuple[FloatArray, bool]:
-    """The batch that each column of ``tpot_s`` (over LOAD_GRID) settles at."""
+def _asked(load: Load, tpot_s: FloatArray) -> FloatArray:
+    """Sequences that would decode together if memory had no end; infinite beyond the grid."""
     if load.concurrency is not None:
-        batch = batch_for_concurrency(
+        return batch_for_concurrency(
             load.concurrency,
             LOAD_GRID,
             tpot_s,
             output_tokens=load.output_tokens,
             prefill_s=load.prefill_s,
         )
-        return batch, False
     batch = batch_for_rate(
         load.request_rate or 0.0, LOAD_GRID, tpot_s, output_tokens=load.output_tokens
     )
-    return np.where(np.isnan(batch), LOAD_GRID[-1], batch), bool(np.isnan(batch).any())
+    asked: FloatArray = np.where(np.isnan(batch), np.inf, batch)
+    return asked
 
 
 def mix_batches(at: Evaluated, shares: FloatArray) -> Evaluated:

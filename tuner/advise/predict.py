@@ -91,7 +91,7 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     load = load_of(situation, model)
     plain = plain_curve(situation, model, load)
     points: list[ArmPoint] = [
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, plain))
+        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
         for arm, acceptance in believed
     ]
     configs = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tuner.advise.evaluate import Evaluated
+from tuner.advise.feasible import memory_of
 from tuner.advise.latency import chunk_tokens_p99, prefill_delta_s, request_tpot_s
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
@@ -33,6 +34,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     delta_s = prefill_delta_s(situation, point.arm, load) if known else None
     tokens_per_s = batch / tpot_s if known else None
     survival = point.acceptance.per_position(index)
+    memory = memory_of(situation, point.arm, load, index)
     half_s, slow_s = request_tpot_s(tpot_s, survival, load.output_tokens) if known else (None, None)
     return Prediction(
         config=_config(point, index),
@@ -58,8 +60,8 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         ttft_delta_s=delta_s,
         e2e_s=_e2e_s(load, tpot_s, delta_s) if known else None,
         usd_per_million_tokens=_usd(situation, tokens_per_s),
-        fits_memory=point.memory.fits if point.memory else None,
-        max_batch=point.memory.max_batch if point.memory else None,
+        fits_memory=memory.fits if memory else None,
+        max_batch=memory.max_batch if memory else None,
         acceptance_source=point.acceptance.origin,
         evidence=_evidence(point),
         notes=_notes(point),

@@ -62,8 +62,8 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
     known = knowledge or shipped_knowledge()
     found = evaluate_profile(profile, known)
     ranked, configs = rank(found)
-    schedule = build_schedule(found.situation, known, ranked)
     best = configs[0] if configs else None
+    schedule = build_schedule(found.situation, known, ranked, best)
     decision = decision_of(found.situation, best)
     plain = plain_prediction(
         found.situation, found.load, found.plain.baseline, found.plain.max_batch
@@ -108,9 +108,9 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
     plain = plain_curve(situation, model, load)
-    require_plain_fits(situation, plain)
+    require_plain_fits(situation, plain, load)
     points = tuple(
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, plain))
+        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
         for arm, acceptance in believed
     )
     return Evaluation(

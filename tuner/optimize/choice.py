@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,13 @@ FloatArray = NDArray[np.float64]
 TIE_TOLERANCE = 0.005
 #: One row of a schedule may stand for another setting that is at most this much faster (assumed:
 #: about the repeat noise of a good measurement; it keeps schedules short).
-ROW_TOLERANCE = 0.02
+ROW_TOLERANCE = 0.01
 
 #: Speculation is switched on when it is believed to pay with at least this probability …
 ON_CONFIDENCE = 0.8
-#: … and left off below this one: plain decoding is what runs today, so doubt favours it (assumed).
-OFF_CONFIDENCE = 0.4
+#: … and left off below this one, which is where it is expected to lose (assumed: plain decoding is
+#: what runs today, so an even chance is no reason to measure).
+OFF_CONFIDENCE = 0.5
 
 
 def shortest_within(speed: FloatArray, tolerance: float = TIE_TOLERANCE) -> int:
@@ -43,11 +44,14 @@ def decide(speedup: float, log_sd: float) -> State:
     pays = probability_above_one(speedup, log_sd)
     if pays >= ON_CONFIDENCE:
         return State.ON
-    return State.OFF if pays < OFF_CONFIDENCE else State.MEASURE
+    return State.OFF if pays <= OFF_CONFIDENCE else State.MEASURE
 
 
 def segments(
-    speed: FloatArray, *, tolerance: float = ROW_TOLERANCE, prefer: Sequence[int] | None = None
+    speed: FloatArray,
+    *,
+    tolerance: float = ROW_TOLERANCE,
+    fixed: Mapping[int, int] | None = None,
 ) -> list[tuple[int, int, int]]:
     """Cover the columns of ``speed`` with few rows that share one setting each.
 
@@ -58,8 +62,8 @@ def segments(
         temperature). Settings are in order of preference, the cheapest first.
     tolerance
         A setting may stand for a point when it is within this share of the best there.
-    prefer
-        Order in which settings are tried; default: as given.
+    fixed
+        Point → the setting that its row must have, such as what was chosen at the load of today.
 
     Returns
     -------
@@ -70,8 +74,10 @@ def segments(
     Taking each row as long as some setting serves all of it gives the fewest rows (intervals on a
     line: the greedy choice is optimal).
     """
-    order = list(range(speed.shape[0])) if prefer is None else list(prefer)
     good = speed >= speed.max(axis=0) * (1.0 - tolerance)
+    for point, setting in (fixed or {}).items():
+        good[:, point] = False
+        good[setting, point] = True
     rows: list[tuple[int, int, int]] = []
     start, points = 0, speed.shape[1]
     while start < points:
@@ -80,7 +86,6 @@ def segments(
         while end + 1 < points and (alive & good[:, end + 1]).any():
             end += 1
             alive = alive & good[:, end]
-        chosen = next(setting for setting in order if alive[setting])
-        rows.append((start, end, chosen))
+        rows.append((start, end, int(np.flatnonzero(alive)[0])))
         start = end + 1
     return rows
