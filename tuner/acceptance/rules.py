@@ -114,7 +114,10 @@ def _rates(rule: VerifyRule, sampling: Sampling, mean_margin: float) -> FloatArr
     rate = (agreement * same + (1.0 - agreement) * other).mean(axis=1)
     if rule is VerifyRule.BLOCK:
         rate = logistic(logit(rate) + BLOCK_GAIN)
-    found: FloatArray = np.maximum.accumulate(np.clip(rate, 1e-4, 0.9995))
+    found: FloatArray = np.clip(rate, 1e-4, 0.9995)
+    if rule.is_lossy:
+        return found  # text that is hard to draft is uncertain, and there lossy rules keep most
+    found = np.maximum.accumulate(found)
     return found
 
 
