@@ -135,12 +135,16 @@ def _small_model(row: MeasuredRow) -> Drafter:
     dtype = "bfloat16"
     if row.engine is Engine.LLAMACPP:
         dtype = f"gguf:{quantised.group(1)}" if quantised else (row.dtype or "gguf:Q4_K_M")
-    shape = None
-    try:
-        shape = find_model(re.sub(r"\s+I?Q\d\w*$", "", name)) if name else None
-    except TunerError:
-        shape = None
+    shape = _shape_named(re.sub(r"\s+I?Q\d\w*$", "", name))
     params = shape.total_params if shape else row.draft_params
     return Drafter(
         path_or_id=name, method=Method.DRAFT_MODEL, params=params, shape=shape, dtype=dtype
     )
+
+
+@cache
+def _shape_named(name: str) -> ModelShape | None:
+    try:
+        return find_model(name) if name else None
+    except TunerError:
+        return None

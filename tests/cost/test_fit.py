@@ -1,4 +1,4 @@
-"""The fit: it finds what it was given, leaves out what it is told to, and gives the shipped table."""
+"""The fit finds what it was given, leaves out what it is told to, and gives what ships."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tuner.records.cost import CostSetup
 from tuner.records.cost_prior import PARAMETERS
 from tuner.records.methods import Method
 
-MODELS = ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-32B", "Qwen/Qwen3-4B")
+MODELS = ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-32B")
 DEVICES = ("A100-80GB-SXM", "H100-SXM", "H200-SXM", "B200-SXM")
 
 
@@ -38,7 +38,7 @@ def _synthetic(factor: float, shift: float) -> list[FitRow]:
             setup = on(model, device)
             centre = log_parameters(prior, setup_levels(setup))
             centre[INDEX["matmul_efficiency"]] += np.log(factor)
-            for batch in (1.0, 16.0, 64.0, 256.0):
+            for batch in (1.0, 64.0, 256.0):
                 for k in (0, 3, 7):
                     rows.append(_row(setup, centre, batch, k, f"source {number}", shift))
     return rows
@@ -79,12 +79,12 @@ def test_a_change_of_the_world_is_found() -> None:
 
 
 def test_rows_of_one_source_count_less_than_as_many_sources() -> None:
-    """Eleven copies of a slow source do not outvote three others."""
+    """Five copies of a slow source do not outvote three others."""
     rows = _synthetic(1.0, 0.0)
     slow = [row for row in _synthetic(1.0, 0.6) if row.source == "source 0"]
     honest = [row for row in rows if row.source != "source 0"]
     few, _ = fit_from([*honest, *slow])
-    many, _ = fit_from([*honest, *slow * 11])
+    many, _ = fit_from([*honest, *slow * 5])
     place = INDEX["bandwidth_efficiency"]
     assert few.mean[place] == pytest.approx(many.mean[place], abs=0.05)
 

@@ -61,7 +61,8 @@ def gather(
     for row in observed:
         plan = DraftPlan(method=row.method, kind=DRAFT_KIND[row.method], drafter=row.drafter)
         shift = log_parameters(prior, plan_levels(setup, plan)) - np.array(prior.mean)
-        tokens = float(max(row.verify_tokens, row.num_speculative_tokens + 1, 1))
+        stated = row.verify_tokens if row.verify_tokens > 1 else row.num_speculative_tokens + 1
+        tokens = float(stated)
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):

@@ -104,7 +104,8 @@ class PassSetup:
 
 def stack_constants(several: Sequence[PassConstants]) -> PassConstants:
     """Return constants of several passes as columns, shape (passes, 1)."""
-    return PassConstants(*np.stack([np.stack(one) for one in several], axis=1))
+    table = np.array([np.concatenate(one) for one in several])
+    return PassConstants(*table.T[:, :, None])
 
 
 def pass_constants(setup: PassSetup) -> PassConstants:
