@@ -243,13 +243,14 @@ def _run(
     import numpy as np
 
     from tuner.report.trial import TrialRow
-    from tuner.simulate.trial import run_trial
+    from tuner.simulate.trial import mean_distances, run_trial
 
     rows = []
     with progress_bar(len(qualities) * len(counts)) as report:
         for quality in qualities:
             # The same noise and the same stream for every quality: what differs is the magnitude.
             target, drafter = toy.pair(quality, np.random.default_rng([seed, 2]))
+            distances = mean_distances(target, drafter, np.random.default_rng([seed, 4]))
             for n in counts:
                 report(f"{quality.label}, N {n}")
                 trial = run_trial(
@@ -261,6 +262,7 @@ def _run(
                     draft_cost_ratio=c,
                     rng=np.random.default_rng([seed, 3, n]),
                     given_acceptance=quality.acceptance_rate,
+                    distances=distances,
                 )
                 rows.append(TrialRow(quality=quality, trial=trial))
     return rows

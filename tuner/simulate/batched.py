@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tuner.errors import InputError
-from tuner.simulate.models import FloatArray, IntArray, NextToken, RowArray, check_pair, last_tokens
+from tuner.simulate.models import IntArray, NextToken, RowArray, check_pair, last_tokens
 from tuner.simulate.rules import EXACT, Recipe
 
 

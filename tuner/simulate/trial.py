@@ -88,6 +88,7 @@ def run_trial(
     draft_cost_ratio: float,
     rng: np.random.Generator,
     given_acceptance: float | None = None,
+    distances: Distances | None = None,
 ) -> Trial:
     """Run the exact sampler and collect its figures.
 
@@ -99,6 +100,7 @@ def run_trial(
     draft_cost_ratio : c, one draft pass in plain steps
     rng : source of randomness
     given_acceptance : α that the pair was built for
+    distances : of this pair, where they are known already
     """
     run = run_pair(
         target,
@@ -108,7 +110,8 @@ def run_trial(
         num_speculative_tokens=num_speculative_tokens,
         rng=rng,
     )
-    distances = mean_distances(target, drafter, rng)
+    if distances is None:
+        distances = mean_distances(target, drafter, rng)
     accepted = run.num_accepted.sum(axis=0)
     rejected = (run.num_accepted < num_speculative_tokens).sum(axis=0)
     looked_at = accepted + rejected
