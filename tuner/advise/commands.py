@@ -20,6 +20,8 @@ from tuner.records.methods import Engine, Method
 BATCH_HEADROOM = 2.0
 CONTEXT_HEADROOM = 2.0
 CONTEXT_STEP = 1024
+#: Longest context of checkpoints in common use (262,144 of the Qwen3 family).
+LONGEST_CONTEXT = 262_144
 
 #: Engines that must be told how many sequences to run. SGLang caps them at 48 with speculation and
 #: not without; llama.cpp gives each its own slot. vLLM's default (256 and more) is left alone:
@@ -46,10 +48,10 @@ def commands_of(
     """Return the commands: speculative when on (or to measure), plain when off."""
     if situation.setup is None:
         return Commands(launch=(), plain_request=None)
-    bare = request_of(situation, SpecConfig(method=Method.NONE), plain, Schedule())
+    bare = request_of(situation, SpecConfig(method=Method.NONE), plain, Schedule(), plain.max_batch)
     request = bare
     if best is not None and state is not State.OFF:
-        request = request_of(situation, best.config, plain, schedule)
+        request = request_of(situation, best.config, plain, schedule, best.max_batch)
     return Commands(launch=(emit(request),), plain_request=bare)
 
 
@@ -67,9 +69,13 @@ def bench_command(found: Recommendation) -> EngineCommand | None:
 
 
 def request_of(
-    situation: Situation, config: SpecConfig, plain: PlainCurve, schedule: Schedule
+    situation: Situation,
+    config: SpecConfig,
+    plain: PlainCurve,
+    schedule: Schedule,
+    max_batch: int | None,
 ) -> EmitRequest:
-    """Return what the engine adapter needs."""
+    """Return what the engine adapter needs; ``max_batch`` sequences fit."""
     profile, setup = situation.profile, situation.setup
     workload = profile.workload
     limited = setup is not None and situation.engine in LIMITED_ENGINES
@@ -81,8 +87,8 @@ def request_of(
         dtype=setup.dtype if setup and profile.dtype else None,
         native_dtype=setup.target.native_dtype if setup else None,
         kv_dtype=profile.kv_dtype,
-        max_context_tokens=_context(situation) if situation.engine is Engine.LLAMACPP else None,
-        max_batch=_max_batch(plain) if limited else None,
+        max_context_tokens=_context(situation, max_batch),
+        max_batch=_max_batch(plain, max_batch) if limited else None,
         schedule=schedule.by_batch if len(schedule.by_batch) > 1 else (),
         temperature=max(value for value, _share in workload.temperature),
         min_p=workload.sampling.min_p,
@@ -107,12 +113,21 @@ def _served_name(situation: Situation) -> str:
     return target.model_id or target.gguf_path or PLACEHOLDER
 
 
-def _max_batch(plain: PlainCurve) -> int:
+def _max_batch(plain: PlainCurve, most: int | None) -> int:
     wanted = max(round(BATCH_HEADROOM * plain.baseline.batch), 1)
-    return wanted if plain.max_batch is None else max(min(wanted, plain.max_batch), 1)
+    return wanted if most is None else max(min(wanted, most), 1)
 
 
-def _context(situation: Situation) -> int:
+def _context(situation: Situation, max_batch: int | None) -> int | None:
+    """The longest sequence to serve, where the engine must be told.
+
+    llama.cpp reserves it for every slot. vLLM and SGLang reserve the checkpoint's own longest
+    context for one sequence and do not start where that exceeds the KV cache.
+    """
     workload = situation.profile.workload
-    tokens = CONTEXT_HEADROOM * (workload.prompt_tokens + workload.output_tokens)
-    return CONTEXT_STEP * math.ceil(tokens / CONTEXT_STEP)
+    longest = workload.prompt_tokens + workload.output_tokens
+    tokens = CONTEXT_STEP * math.ceil(CONTEXT_HEADROOM * longest / CONTEXT_STEP)
+    if situation.engine is Engine.LLAMACPP:
+        return tokens
+    room = None if max_batch is None else max_batch * longest
+    return tokens if room is not None and room < LONGEST_CONTEXT else None

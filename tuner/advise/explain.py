@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import ArmPoint
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
-from tuner.records.methods import METHOD_TITLES, Method
+from tuner.records.methods import METHOD_TITLES, Method, Task
 from tuner.records.sources import Assumption, AssumptionKind
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
@@ -40,8 +41,19 @@ def setting_name(item: Prediction) -> str:
     return f"{METHOD_TITLES[item.config.method]}, {count} draft token{plural}"
 
 
-def decision_of(situation: Situation, best: Prediction | None) -> Decision:
-    """Return the decision about the best configuration that can draft."""
+def decision_of(
+    situation: Situation,
+    best: Prediction | None,
+    *,
+    request_gain: float | None = None,
+    is_measured: bool = True,
+) -> Decision:
+    """Return the decision about the best configuration that can draft.
+
+    ``request_gain`` is the speedup of a whole request, prefill included (None = not known): where
+    requests end no sooner, faster decoding does not pay. A method that nothing was measured of is
+    never switched on unseen.
+    """
     if best is None:
         return Decision(
             state=State.OFF,
@@ -54,16 +66,27 @@ def decision_of(situation: Situation, best: Prediction | None) -> Decision:
         )
     speedup, spread = best.speedup.mean, best.speedup_log_sd
     pays = probability_above_one(speedup, spread)
-    state = State.OFF if best.fits_memory is False else decide(speedup, spread)
+    is_diluted = request_gain is not None and request_gain < 1.0 < speedup
+    state = State.OFF if best.fits_memory is False or is_diluted else decide(speedup, spread)
+    if state is State.ON and not is_measured:
+        state = State.MEASURE
     return Decision(
         state=state,
-        reason=_reason(state, best),
+        reason=_diluted_reason(best, request_gain) if is_diluted else _reason(state, best),
         break_even_acceptance_length=best.step_cost_ratio,
         confidence=pays
         if state is State.ON
         else 1.0 - pays
         if state is State.OFF
         else max(pays, 1 - pays),
+    )
+
+
+def _diluted_reason(best: Prediction, request_gain: float | None) -> str:
+    return (
+        f"decoding would run at {best.speedup.mean:.2f}× with {setting_name(best)}, but prefill "
+        f"takes most of a request and longer with a drafter: it would end at {request_gain:.2f}× "
+        "the speed."
     )
 
 
@@ -134,11 +157,27 @@ def context_line(situation: Situation, batch: float) -> str:
         for value, share in workload.temperature
     )
     context = f"{situation.context_tokens:,.0f} tokens of context"
-    return f"at batch {batch:.3g} · {heat} · {tasks} · {context}"
+    return f"at {_load_text(situation, batch)} · {heat} · {tasks} · {context}"
+
+
+def _load_text(situation: Situation, batch: float) -> str:
+    workload = situation.profile.workload
+    if workload.concurrency is not None:
+        return f"{workload.concurrency:g} requests in flight (plain decoding: batch {batch:.3g})"
+    if workload.request_rate is not None:
+        return f"{workload.request_rate:g} requests a second (plain decoding: batch {batch:.3g})"
+    mix = workload.batch or ()
+    if len(mix) > 1:
+        shares = ", ".join(f"{percent(share)} at {value:g}" for value, share in mix)
+        return f"a mix of batches ({shares} of decode time)"
+    return f"batch {batch:.3g}"
 
 
 def assumptions_of(
-    situation: Situation, ranked: Sequence[ArmPoint], model: CostModel | None
+    situation: Situation,
+    ranked: Sequence[ArmPoint],
+    model: CostModel | None,
+    knowledge: Knowledge,
 ) -> tuple[Assumption, ...]:
     """Return what the result rests on: overrides and observations, priors, defaults."""
     found: list[Assumption] = []
@@ -175,7 +214,7 @@ def assumptions_of(
         for row in profile.observed
     ]
     for point in ranked:
-        found += _acceptance_assumptions(point)
+        found += _acceptance_assumptions(point, knowledge)
     if model is not None and ranked:
         best = ranked[0].own
         found.append(
@@ -193,7 +232,7 @@ def assumptions_of(
     return (*found, *situation.assumptions)
 
 
-def _acceptance_assumptions(point: ArmPoint) -> list[Assumption]:
+def _acceptance_assumptions(point: ArmPoint, knowledge: Knowledge) -> list[Assumption]:
     found = []
     for task, temperature, share, belief in point.acceptance.parts:
         if belief.origin == "override":
@@ -209,23 +248,41 @@ def _acceptance_assumptions(point: ArmPoint) -> list[Assumption]:
                 kind=AssumptionKind.OBSERVED if observed else AssumptionKind.PRIOR,
                 source=(
                     ("prior updated by the observed rows; " if observed else "")
-                    + f"{counted(belief.n_measurements, 'measurement')} from "
-                    f"{counted(belief.n_sources, 'source')} "
-                    f"(specdec-tune catalog priors {point.arm.method})"
+                    + _evidence_text(knowledge, point.arm.method, task)
                 ),
             )
         )
     return found
 
 
+def _evidence_text(knowledge: Knowledge, method: Method, task: Task) -> str:
+    """How much was measured of a method on a task; borrowed beliefs say so."""
+    cells = {(cell.method, cell.task): cell for cell in knowledge.acceptance.cells}
+    cell = cells.get((method, task))
+    where = f"(specdec-tune catalog priors {method})"
+    if cell is not None:
+        return (
+            f"{counted(cell.n_measurements, 'measurement')} from "
+            f"{counted(cell.n_sources, 'source')} {where}"
+        )
+    every = cells.get((method, None))
+    if every is None:
+        return f"no measurement of {method}: borrowed from other methods"
+    return (
+        f"none for {task}; {counted(every.n_measurements, 'measurement')} of other tasks from "
+        f"{counted(every.n_sources, 'source')} {where}"
+    )
+
+
 def _cost_source(model: CostModel) -> str:
     rows = len(model.observed)
     updated = f", updated by {rows} observed row{'s' if rows > 1 else ''}" if rows else ""
-    return f"prior fitted on {len(model.prior.evidence)} published rows (docs/model.md){updated}"
+    sources = len(model.prior.evidence)
+    return f"prior fitted on step times of all engines, {sources} sources (docs/model.md){updated}"
 
 
 def _row_text(method: Method, count: int | None, batch: float | None) -> str:
-    parts = [str(method)]
+    parts = ["plain run" if method is Method.NONE else str(method)]
     if count:
         parts.append(f"K {count}")
     if batch is not None:

@@ -11,7 +11,9 @@ from tuner.acceptance.evidence import DESIGN_EFFECT
 from tuner.advise.arms import Arm
 from tuner.advise.points import LOAD_GRID, Load
 from tuner.advise.situation import Situation
-from tuner.records.decision import LatencyCheck
+from tuner.records.config import Prediction
+from tuner.records.decision import Baseline, LatencyCheck
+from tuner.records.workload import LatencyTarget
 from tuner.units import MILLI
 
 FloatArray = NDArray[np.float64]
@@ -37,17 +39,23 @@ def prefill_delta_s(situation: Situation, arm: Arm, load: Load) -> float:
 
 
 def latency_check(
-    limit_ms: float | None, plain_s: FloatArray, best_s: FloatArray, max_batch: int | None
+    limit_ms: float | None,
+    plain_s: FloatArray,
+    best_s: FloatArray,
+    max_batch_plain: int | None,
+    max_batch: int | None,
 ) -> LatencyCheck | None:
     """Return the largest batches that keep TPOT within a limit; inputs are over LOAD_GRID."""
     if limit_ms is None or np.isnan(plain_s).any():
         return None
     limit_s = limit_ms * MILLI
-    cap = int(LOAD_GRID[-1]) if max_batch is None else max_batch
+    end = int(LOAD_GRID[-1])
     return LatencyCheck(
         limit_s=limit_s,
-        plain_batch=min(_largest(plain_s, limit_s), cap),
-        best_batch=min(_largest(best_s, limit_s), cap),
+        plain_batch=min(
+            _largest(plain_s, limit_s), end if max_batch_plain is None else max_batch_plain
+        ),
+        best_batch=min(_largest(best_s, limit_s), end if max_batch is None else max_batch),
     )
 
 
@@ -62,6 +70,44 @@ def _largest(tpot_s: FloatArray, limit_s: float) -> int:
     low, high = tpot_s[first - 1], tpot_s[first]
     share = (limit_s - low) / (high - low)
     return int(LOAD_GRID[first - 1] + share * (LOAD_GRID[first] - LOAD_GRID[first - 1]))
+
+
+def request_gain(load: Load, baseline: Baseline, best: Prediction | None) -> float | None:
+    """Return plain time ÷ speculative time of one whole request; None where times are unknown."""
+    if best is None or best.tpot_s is None or baseline.tpot_s is None:
+        return None
+    return dilution(load, baseline.tpot_s.mean, best.tpot_s.mean, best.ttft_delta_s or 0.0)
+
+
+def request_targets(
+    target: LatencyTarget, plain: Prediction, best: Prediction | None, load: Load
+) -> tuple[str, ...]:
+    """Return a sentence for each limit on a request or its first token, met or not."""
+    if best is None or best.e2e_s is None or plain.e2e_s is None:
+        return ()
+    first = load.prefill_s + (best.ttft_delta_s or 0.0)
+    rows = (
+        ("request", target.e2e_ms, plain.e2e_s, best.e2e_s),
+        ("first-token", target.ttft_ms, load.prefill_s, first),
+    )
+    return tuple(
+        _target_sentence(name, limit_ms * MILLI, plain_s, best_s)
+        for name, limit_ms, plain_s, best_s in rows
+        if limit_ms is not None
+    )
+
+
+def _target_sentence(name: str, limit_s: float, plain_s: float, best_s: float) -> str:
+    verdict = {
+        (True, True): "met with and without speculation",
+        (True, False): "met by plain decoding only",
+        (False, True): "met with speculation only",
+        (False, False): "missed with and without speculation",
+    }[(plain_s <= limit_s, best_s <= limit_s)]
+    return (
+        f"The {name} target of {limit_s:,.3g} s is {verdict}: {plain_s:,.3g} s plain, "
+        f"{best_s:,.3g} s speculative, queueing not included."
+    )
 
 
 def dilution(load: Load, plain_s: float, spec_s: float, delta_s: float) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.advise.explain import percent
+from tuner.advise.explain import percent, setting_name
 from tuner.advise.latency import dilution
+from tuner.advise.plain import PlainCurve
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.records.config import Prediction
-from tuner.records.methods import DraftKind, Engine, Task
+from tuner.records.methods import DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
 
@@ -20,6 +21,10 @@ LARGE_DRAFTER_SHARE = 0.25
 DILUTED_SHARE = 0.85
 #: Share of cached prompt tokens from which losing the cache is worth a word (assumed).
 CACHE_MATTERS = 0.2
+#: The load is near the memory limit from this fraction of it on (assumed: a burst doubles it) …
+NEAR_LIMIT = 2.0
+#: … and a batch this close to the wanted one is worth naming (assumed).
+CLOSE_BATCH = 0.8
 #: Sequences lost to the drafter before it is mentioned (assumed).
 LOST_BATCH_SHARE = 0.05
 
@@ -28,21 +33,46 @@ def warnings_of(
     situation: Situation,
     points: Sequence[ArmPoint],
     best: Prediction | None,
+    configs: Sequence[Prediction],
     load: Load,
+    plain: PlainCurve,
     left_out: Sequence[Warning_],
 ) -> tuple[Warning_, ...]:
     """Return every warning, the ones about the chosen configuration first."""
     found: list[Warning_] = []
     if best is not None:
-        found += [Warning_(code="acceptance-note", message=note) for note in best.notes]
+        found += _acceptance_notes(best, configs)
         found += _drafter_size(situation, best)
-        found += _memory(best, points)
+        found += _memory(best, plain) + _would_fit(best, configs)
         found += _dilution(best, load)
         found += _sampling(situation, best)
-    found += _saturation(points)
-    found += _no_drafter(situation, points)
+    found += _saturation(points, plain)
+    found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
+    found += _placeholder(situation)
     wanted = situation.profile.candidates.methods
     return (*found, *situation.warnings, *(left_out if wanted is not None else ()))
+
+
+def _acceptance_notes(best: Prediction, configs: Sequence[Prediction]) -> list[Warning_]:
+    """What qualifies the acceptance of the configurations in the table, each said once."""
+    found = [Warning_(code="acceptance-note", message=note) for note in best.notes]
+    said = set(best.notes)
+    for item in configs:
+        for note in item.notes:
+            if note not in said:
+                said.add(note)
+                message = f"{item.config.method}: {note}"
+                found.append(Warning_(code="acceptance-note", message=message))
+    return found
+
+
+def _placeholder(situation: Situation) -> list[Warning_]:
+    target = situation.profile.target
+    if target is None or target.model_id or target.gguf_path:
+        return []
+    stand_in = "the folder of the config file stands" if target.config_path else "TARGET stands"
+    message = f"{stand_in} for the checkpoint in the command: put its id or path there."
+    return [Warning_(code="placeholder", message=message)]
 
 
 def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
@@ -64,26 +94,44 @@ def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
     ]
 
 
-def _memory(best: Prediction, points: Sequence[ArmPoint]) -> list[Warning_]:
-    point = next((p for p in points if p.arm.plan.drafter is best.config.drafter), None)
-    if point is None or point.memory is None:
+def _memory(best: Prediction, plain: PlainCurve) -> list[Warning_]:
+    """Say what speculation takes from concurrency, where the load comes near the limit."""
+    if best.max_batch is None or plain.max_batch is None:
         return []
-    fit = point.memory
-    if not fit.fits:
-        text = f"at most {fit.max_batch} sequences fit with the drafter loaded."
+    if best.fits_memory is False:
+        text = f"at most {best.max_batch} sequences fit with speculation on."
         return [Warning_(code="memory", message=text)]
-    lost = fit.max_batch_plain - fit.max_batch
-    if lost <= LOST_BATCH_SHARE * fit.max_batch_plain:
+    lost = plain.max_batch - best.max_batch
+    is_near = best.batch * NEAR_LIMIT >= best.max_batch
+    if not is_near or lost <= LOST_BATCH_SHARE * plain.max_batch:
         return []
+    what = "the drafter, its KV cache and the logits of" if best.config.drafter else "the logits of"
     return [
         Warning_(
             code="memory-concurrency",
             message=(
-                f"the drafter and its KV cache take room for {lost} of {fit.max_batch_plain} "
+                f"{what} the verified tokens take room for {lost:,} of {plain.max_batch:,} "
                 "sequences of this length."
             ),
         )
     ]
+
+
+def _would_fit(best: Prediction, configs: Sequence[Prediction]) -> list[Warning_]:
+    """Name a faster configuration that only a somewhat smaller batch keeps from fitting."""
+    for item in configs:
+        close = item.max_batch is not None and item.max_batch >= CLOSE_BATCH * item.batch
+        if item.fits_memory is False and close and item.speedup.mean > best.speedup.mean:
+            return [
+                Warning_(
+                    code="fits-at",
+                    message=(
+                        f"{setting_name(item)} would run at {item.speedup.mean:.2f}× and fits up "
+                        f"to {item.max_batch} sequences: cap the server there."
+                    ),
+                )
+            ]
+    return []
 
 
 def _dilution(best: Prediction, load: Load) -> list[Warning_]:
@@ -98,8 +146,9 @@ def _dilution(best: Prediction, load: Load) -> list[Warning_]:
         Warning_(
             code="diluted",
             message=(
-                f"prefill takes {load.prefill_s / MILLI:.0f} ms and is not sped up: a request of "
-                f"{load.output_tokens:g} output tokens ends {gain:.2f}× sooner, not {decode:.2f}×."
+                f"prefill takes {load.prefill_s:.2g} s and is not sped up: a request of "
+                f"{load.output_tokens:g} output tokens is answered {gain:.2f}× as fast, "
+                f"not {decode:.2f}×."
             ),
         )
     ]
@@ -143,24 +192,46 @@ def _sampling(situation: Situation, best: Prediction) -> list[Warning_]:
     return found
 
 
-def _saturation(points: Sequence[ArmPoint]) -> list[Warning_]:
-    if not any(point.saturated for point in points):
+def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]:
+    if not plain.queues and not any(point.saturated for point in points):
         return []
+    most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
     return [
         Warning_(
             code="saturated",
             message=(
-                "requests arrive faster than this server answers them at the largest batch looked "
-                "at (512): queues grow; the numbers are for that batch."
+                f"more requests than can decode together ({most}): the rest queue, so "
+                "configurations are compared by throughput, and times are those of running ones."
             ),
         )
     ]
 
 
+def _asked_in_vain(
+    situation: Situation, points: Sequence[ArmPoint], left_out: Sequence[Warning_]
+) -> list[Warning_]:
+    """Methods that the profile names and that nothing can draft with here."""
+    asked = situation.profile.candidates.methods or ()
+    present = {point.arm.method for point in points} | {Method.NONE}
+    refused = {warning.message for warning in left_out}
+    found = []
+    for method in asked:
+        if method in present or any(str(method) in message for message in refused):
+            continue
+        why = (
+            "the checkpoint has no such layers"
+            if method is Method.MTP
+            else "no drafter of this method is known for the target"
+        )
+        found.append(Warning_(code="method-absent", message=f"{method}: {why}."))
+    return found
+
+
 def lacks_drafter(situation: Situation, points: Sequence[ArmPoint]) -> bool:
     """Whether nothing but lookups can draft for a known target."""
     lookups_only = all(point.arm.plan.kind is DraftKind.LOOKUP for point in points)
-    return situation.setup is not None and lookups_only
+    has_none = not situation.drafters and situation.profile.candidates.methods is None
+    return situation.setup is not None and lookups_only and has_none
 
 
 def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warning_]:

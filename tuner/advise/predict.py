@@ -109,10 +109,12 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
         baseline=plain.baseline,
         configs=tuple(configs),
         warnings=(
-            *warnings_of(situation, points, configs[-1] if points else None, load, left_out),
+            *warnings_of(
+                situation, points, configs[-1] if points else None, configs, load, plain, left_out
+            ),
             *alike,
         ),
-        assumptions=assumptions_of(situation, points[:1], model),
+        assumptions=assumptions_of(situation, points[:1], model, known),
     )
 
 

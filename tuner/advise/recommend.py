@@ -13,7 +13,7 @@ from tuner.advise.evaluate import cost_model
 from tuner.advise.explain import assumptions_of, context_line, decision_of, flatness_of, title_of
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
-from tuner.advise.latency import latency_check
+from tuner.advise.latency import latency_check, request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
@@ -28,7 +28,7 @@ from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
 from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
-from tuner.records.decision import Recommendation
+from tuner.records.decision import LatencyCheck, Recommendation
 from tuner.records.methods import Objective
 from tuner.records.sources import Warning_
 from tuner.records.workload import Profile
@@ -64,13 +64,15 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
     ranked, configs = rank(found)
     best = configs[0] if configs else None
     schedule = build_schedule(found.situation, known, ranked, best)
-    decision = decision_of(found.situation, best)
+    decision = decision_of(
+        found.situation,
+        best,
+        request_gain=request_gain(found.load, found.plain.baseline, best),
+        is_measured=not ranked or is_measured(ranked[0]),
+    )
     plain = plain_prediction(
         found.situation, found.load, found.plain.baseline, found.plain.max_batch
     )
-    best_curve = found.plain.baseline_s
-    if ranked:
-        best_curve = ranked[0].over_load.tpot_s.min(axis=1)
     commands = commands_of(found.situation, decision.state, best, schedule, found.plain)
     return Recommendation(
         profile=profile.name,
@@ -78,22 +80,26 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         context_line=context_line(found.situation, found.plain.baseline.batch),
         decision=decision,
         baseline=found.plain.baseline,
-        configs=_insert_plain(configs, plain, profile.objective),
+        configs=_insert_plain(configs, plain, objective_of(found)),
         schedule=schedule,
         commands=commands.launch,
         plain_request=commands.plain_request,
         warnings=(
-            *warnings_of(found.situation, found.points, best, found.load, found.left_out),
+            *warnings_of(
+                found.situation,
+                found.points,
+                best,
+                configs,
+                found.load,
+                found.plain,
+                found.left_out,
+            ),
             *_more_warnings(found, known, best),
         ),
-        assumptions=assumptions_of(found.situation, ranked[:1], found.model),
+        assumptions=assumptions_of(found.situation, ranked[:1], found.model, known),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
-        latency_check=latency_check(
-            profile.latency_target.tpot_ms,
-            found.plain.baseline_s,
-            best_curve,
-            found.plain.max_batch,
-        ),
+        latency_check=_latency_check(found, ranked, best),
+        targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
     )
 
@@ -124,9 +130,29 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     )
 
 
+def _latency_check(
+    found: Evaluation, ranked: Sequence[ArmPoint], best: Prediction | None
+) -> LatencyCheck | None:
+    plain = found.plain
+    curve = ranked[0].over_load.tpot_s.min(axis=1) if ranked else plain.baseline_s
+    return latency_check(
+        found.situation.profile.latency_target.tpot_ms,
+        plain.baseline_s,
+        curve,
+        plain.max_batch,
+        best.max_batch if best else plain.max_batch,
+    )
+
+
+def is_measured(point: ArmPoint) -> bool:
+    """Whether anything was published or observed about the method of an arm."""
+    beliefs = [belief for *_, belief in point.acceptance.parts]
+    return any(belief.n_measurements > 0 or belief.origin != "prior" for belief in beliefs)
+
+
 def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...]]:
     """Return arms best first, and their configurations best first (smaller K in a tie)."""
-    objective = found.situation.profile.objective
+    objective = objective_of(found)
     chosen = []
     for point in found.points:
         speed = _merit(point, objective)
@@ -143,6 +169,16 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
         configs += [prediction(found.situation, found.load, point, item) for item in shown]
     configs.sort(key=lambda item: (item.fits_memory is False, sort_key(item, objective)))
     return tuple(point for *_, point in chosen), tuple(configs)
+
+
+def objective_of(found: Evaluation) -> Objective:
+    """Return what configurations are compared by.
+
+    Where more requests are in flight than fit, those that wait outweigh the speed of those that
+    run: by Little's law the one with the highest throughput also answers soonest.
+    """
+    queues = found.plain.queues or any(point.saturated for point in found.points)
+    return Objective.THROUGHPUT if queues else found.situation.profile.objective
 
 
 def _merit(

@@ -122,6 +122,9 @@ def build_schedule(
     """Return both switches; ``points`` best first, ``chosen`` a configuration of the first."""
     if not points or chosen is None:
         return Schedule()
+    points = [point for point in points if point.memory is None or point.memory.fits]
+    if not points:
+        return Schedule()
     known = situation.setup is not None
     rows, break_even = by_batch(points[0], chosen) if known else ((), None)
     return Schedule(

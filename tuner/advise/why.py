@@ -100,12 +100,16 @@ def _acceptance_flip(state: State, best: Prediction) -> Flip:
 
 def _cost_flip(state: State, best: Prediction) -> Flip:
     change = best.acceptance_length.mean / best.step_cost_ratio - 1.0
+    if change <= 0.0:
+        note = f"a step {percent(-change)} cheaper than predicted"
+    else:
+        note = f"a step {percent(change)} dearer than predicted"
     return Flip(
         what="step cost",
         now=f"{best.step_cost_ratio:.2f} plain steps",
         flips_at=f"{best.acceptance_length.mean:.2f} plain steps",
         becomes=_other(state),
-        note=f"a step {percent(abs(change))} {'slower' if change > 0 else 'faster'} than predicted",
+        note=note,
     )
 
 

@@ -135,5 +135,7 @@ class Recommendation:
     plain_request: EmitRequest | None = None
     next_measurement: NextMeasurement | None = None
     latency_check: LatencyCheck | None = None
+    #: sentences about limits on whole requests and first tokens
+    targets: tuple[str, ...] = ()
     #: sentence about how flat the optimum is
     flatness: str | None = None

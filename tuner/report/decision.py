@@ -34,7 +34,7 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
         return (
             f"{sentence(_what(best))}: {factor(best.speedup.mean)} as fast{belief(best.speedup)}."
         )
-    if best.fits_memory is False:
+    if best.fits_memory is False or _is_off_though_faster(item, best):
         return sentence(item.decision.reason)
     if item.decision.state is State.MEASURE:
         return f"The evidence does not decide: {config_text(best.config)} would run at {gain}."
@@ -53,10 +53,12 @@ def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
         lines.append(_speed_line(item, best))
         lines.append(_stream_line(best))
         lines.append(_limit_line(item))
+        lines += item.targets
     lines.append(_break_even_line(item, best))
     if item.decision.state is State.OFF:
         lines.append(_limit_line(item))
-        lines.append(_turning_line(item))
+        if not _is_off_though_faster(item, best):
+            lines.append(_turning_line(item))
     if item.decision.state is State.MEASURE and item.next_measurement is not None:
         lines.append(f"What would decide: {item.next_measurement.what}.")
     return [line for line in lines if line]
@@ -99,6 +101,11 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
             "a million output tokens"
         )
     return text + "."
+
+
+def _is_off_though_faster(item: Recommendation, best: Prediction) -> bool:
+    """Whether something else than the cost of a step decides: prefill takes the request."""
+    return item.decision.state is State.OFF and best.speedup.mean > 1.0
 
 
 def _stream_line(best: Prediction) -> str:
