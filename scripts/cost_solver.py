@@ -73,11 +73,11 @@ SHIFTS: dict[str, tuple[str, ...]] = {
         "matmul_efficiency",
         "many_token_jump",
         "many_token_slope",
+        "speculation_tax_s",
     ),
     "layers": (
         "matmul_efficiency",
         "layer_floor_s",
-        "speculation_tax_s",
     ),
     "kind": DRAFT_PARAMETERS,
     "method": DRAFT_PARAMETERS,
