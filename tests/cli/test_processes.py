@@ -148,8 +148,46 @@ def test_a_name_that_is_not_utf8_can_be_printed() -> None:
     assert done.stderr == b"caf\\udce9.yaml: there is no such file.\n"
 
 
+ASCII = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+OWN = """
+target: {params_b: 8}
+hardware: {gpu: H100-SXM, count: 1}
+drafter: {path_or_id: /models/é/draft, method: eagle3, params_b: 0.4}
+candidates: {methods: [eagle3]}
+workload: {temperature: 0}
+"""
+
+
+@pytest.mark.parametrize("form", ["shell", "argv", "json", "yaml"])
+def test_commands_keep_their_bytes_in_every_locale(form: str, tmp_path: Path) -> None:
+    profile = tmp_path / "own.yaml"
+    profile.write_text(OWN, "utf-8")
+    line = [*PROGRAM, "recommend", str(profile), "--emit", form]
+    done = subprocess.run(line, capture_output=True, env=ASCII, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "/models/é/draft".encode() in done.stdout
+
+
+def test_the_command_on_the_screen_keeps_its_bytes(tmp_path: Path) -> None:
+    """In a folder whose name is no UTF-8, too: the next step names the file."""
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    profile = folder + b"/own.yaml"
+    with open(profile, "w", encoding="utf-8") as file:
+        file.write(OWN)
+    done = subprocess.run(
+        [*PROGRAM, "recommend", profile], capture_output=True, env=ASCII, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    command = done.stdout.split(b"vllm serve", 1)[1].split(b"\n\n", 1)[0]
+    assert "/models/é/draft".encode() in command
+    assert profile in done.stdout
+    rest = done.stdout.replace(command, b"").replace(profile, b"")
+    assert rest.isascii()
+
+
 def test_ascii_only_terminals_get_an_answer() -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    environment = ASCII
     for line in (
         ["recommend", "chat-llama-3.3-70b"],
         ["sweep", "--alpha", "0.8"],

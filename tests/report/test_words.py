@@ -68,25 +68,41 @@ def test_shortened_names_fit(names: list[str], width: int) -> None:
     assert all(len(name) <= width for name in short)
 
 
-def test_replacements_keep_columns_aligned() -> None:
+def test_symbols_become_words() -> None:
     text = "α 0.9 · K·c  2.64×  τ 3.49 ± .33  ▸ 2.2–3.0 ≤"
     plain = symbols.to_ascii(text)
-    assert plain == "a 0.9 | K*c  2.64x  t 3.49 ~ .33  > 2.2-3.0 <="
+    assert plain == "alpha 0.9 | K*c  2.64x  tau 3.49 +- .33  > 2.2-3.0 <="
     assert symbols.to_ascii("größe") == "gr??e"
 
 
 def test_only_what_cannot_be_encoded_is_replaced() -> None:
     errors = symbols.register()
-    assert "a · b × τ".encode("latin-1", errors) == b"a \xb7 b \xd7 t"
-    assert "a · b × τ".encode("ascii", errors) == b"a | b x t"
+    assert "a · b × τ".encode("latin-1", errors) == b"a \xb7 b \xd7 tau"
+    assert "a · b × τ".encode("ascii", errors) == b"a | b x tau"
     with pytest.raises(UnicodeDecodeError):
         b"\xff".decode("utf-8", errors)
 
 
-def shown(columns: list[Column], width: int) -> list[str]:
-    stream = io.StringIO()
+def shown(columns: list[Column], width: int, encoding: str = "utf-8") -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=symbols.register())
     Console(file=stream, width=width + 1).print(fitted_table(columns, width=width + 1, indent=1))
-    return [line[1:] for line in stream.getvalue().splitlines()]
+    stream.seek(0)
+    return [line[1:] for line in stream.read().splitlines()]
+
+
+def test_columns_stay_aligned_where_symbols_become_words() -> None:
+    columns = [
+        Column(title="drafter", cells=("a-very-long-name", "b"), align="left", shortest=8),
+        Column(title="τ", cells=("2.44 ± .82", "1.00"), align="left"),
+        Column(title="α", cells=("0.67", "–")),
+        Column(title="speedup", cells=("1.84×", "1.00×")),
+    ]
+    lines = shown(columns, 40, "ascii")
+    assert lines[0].split() == ["drafter", "tau", "alpha", "speedup"]
+    assert "2.44 +- .82" in lines[1]
+    assert len({len(line) for line in lines}) == 1
+    assert lines[1].startswith("a-ve~") or lines[1].startswith("a-very-long-name")
+    assert shown(columns, 31, "ascii")[1].split()[0].count("~") == 1
 
 
 def test_unimportant_columns_go_first_and_come_back_where_they_fit() -> None:

@@ -146,7 +146,7 @@ def test_a_stream_without_unicode_still_reads_well() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "70"}
     done = subprocess.run(line, capture_output=True, env=environment, check=True)
     text = done.stdout.decode("ascii")
-    assert "  a 0.8 | c 0.1 | K 1, 2, 3, 4" in text
+    assert "  alpha 0.8 | c 0.1 | K 1, 2, 3, 4" in text
     assert "2.40x  < best" in text
     assert "?" not in text
     assert max(map(len, text.splitlines())) <= 70

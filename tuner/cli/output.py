@@ -48,13 +48,31 @@ class Output:
 
     def show(self, *renderables: RenderableType) -> None:
         """Print renderables (or text, taken literally) to stdout; literal lines are never cut."""
+        from tuner.report.layout import Literally
+
         console = self.console()
         for renderable in renderables:
-            console.print(renderable, markup=False, crop=False)
+            if isinstance(renderable, Literally) and renderable.is_exact:
+                self.text("\n".join(renderable.lines))
+            else:
+                console.print(renderable, markup=False, crop=False)
 
     def text(self, text: str) -> None:
-        """Print text exactly as it is, without rich: never wrapped, never styled."""
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        """Print what someone runs or saves: its own bytes (UTF-8), whatever the locale says.
+
+        Bytes of a command line that are no UTF-8 come out as they went in.
+        """
+        text = text if text.endswith("\n") else text + "\n"
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None:  # a stand-in for text alone
+            sys.stdout.write(text)
+            return
+        sys.stdout.flush()
+        try:
+            buffer.write(text.encode("utf-8", "surrogateescape"))
+        except UnicodeEncodeError:  # half of a pair, which only an escape in a file can write
+            buffer.write(text.encode("utf-8", "backslashreplace"))
+        buffer.flush()
 
     def emit_json(self, document: Mapping[str, object]) -> None:
         """Print the one JSON document of this run; NaN is refused, it has no place in JSON."""

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tuner.records.decision import NextMeasurement
 from tuner.records.sources import Assumption, AssumptionKind, Warning_
-from tuner.report.layout import labelled, literal, paragraph
+from tuner.report.layout import labelled, paragraph, pasteable
 from tuner.report.numbers import sentence
 
 _LABEL_WIDTH = 14
@@ -47,5 +47,5 @@ def measurement_part(item: NextMeasurement | None) -> list[RenderableType]:
         "",
         paragraph("to know more"),
         paragraph(text, indent=4),
-        literal([f"    {item.command}"]),
+        pasteable([f"    {item.command}"]),
     ]

@@ -6,6 +6,7 @@ Nothing here fills lines up with spaces: they only get in the way of copying.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from rich.cells import cell_len
@@ -15,9 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tuner.frozen import dataclass
-from tuner.report.numbers import shorten_names
+from tuner.report.numbers import ELLIPSIS, shorten_names
+from tuner.report.symbols import encodable
 
 GAP = 2
+#: what marks a shortened name where there is no ellipsis; as wide as one
+ASCII_ELLIPSIS = "~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Literally:
     """Lines as they are. A `Text` would not do: printing joins it to others and lets it wrap."""
 
     lines: tuple[str, ...]
+    #: to be pasted or saved: reaches standard output as these bytes whatever its encoding
+    is_exact: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.lines:
@@ -68,18 +74,19 @@ class Wrapped:
     style: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shift = max(self.label_width, cell_len(self.label) + GAP) if self.label else 0
+        label, whole = (encodable(text, options.encoding) for text in (self.label, self.text))
+        shift = max(self.label_width, cell_len(label) + GAP) if label else 0
         style = console.get_style(self.style)
         room = max(options.max_width - self.indent - shift, 1)
-        for place, line in enumerate(Text(self.text).wrap(console, room)):
+        for place, line in enumerate(Text(whole).wrap(console, room)):
             text = line.plain.rstrip()
-            if self.label and place == 0:
+            if label and place == 0:
                 yield Segment(" " * self.indent)
-                yield Segment(self.label, style)
-                yield Segment((" " * (shift - cell_len(self.label)) + text).rstrip())
+                yield Segment(label, style)
+                yield Segment((" " * (shift - cell_len(label)) + text).rstrip())
             elif text:
                 yield Segment(" " * (self.indent + shift))
-                yield Segment(text, None if self.label else style)
+                yield Segment(text, None if label else style)
             yield Segment.line()
 
 
@@ -106,11 +113,37 @@ class Column:
         return self.width if self.shortest is None else min(self.width, self.shortest)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A table that is laid out when it is printed: its symbols depend on the encoding."""
+
+    columns: tuple[Column, ...]
+    width: int
+    indent: int
+    bold_row: int | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = self.columns
+        is_ascii = options.ascii_only
+        if is_ascii:
+            columns = tuple(_rewritten(column, options.encoding) for column in columns)
+        table = _table(columns, self.width - self.indent, self.bold_row, is_ascii)
+        yield Trimmed(table, self.indent)
+
+
 def fitted_table(
     columns: Sequence[Column], *, width: int, indent: int = 2, bold_row: int | None = None
-) -> Trimmed:
+) -> Fitted:
     """Return a table no wider than ``width``: unimportant columns go first, then names shorten."""
-    room = width - indent
+    return Fitted(columns=tuple(columns), width=width, indent=indent, bold_row=bold_row)
+
+
+def _rewritten(column: Column, encoding: str) -> Column:
+    title, *cells = (encodable(text, encoding) for text in (column.title, *column.cells))
+    return replace(column, title=title, cells=tuple(cells))
+
+
+def _table(columns: Sequence[Column], room: int, bold_row: int | None, is_ascii: bool) -> Table:
     shown = _chosen([column for column in columns if any(map(str.strip, column.cells))], room)
     spare = max(room - _least_width(shown), 0)
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0), expand=False)
@@ -122,11 +155,14 @@ def fitted_table(
         table.add_column(
             title, justify=column.align, no_wrap=True, overflow="ellipsis", min_width=size
         )
-        cells.append(shorten_names(column.cells, size))
+        short = shorten_names(column.cells, size)
+        cells.append(
+            [text.replace(ELLIPSIS, ASCII_ELLIPSIS) if is_ascii else text for text in short]
+        )
     for row, line in enumerate(zip(*cells, strict=True)):
         style = "bold" if row == bold_row else ""
         table.add_row(*(Text(cell, style=style) for cell in line))
-    return Trimmed(table, indent)
+    return table
 
 
 def paragraph(text: str, *, indent: int = 2, style: str = "") -> Wrapped:
@@ -148,6 +184,11 @@ def title_line(name: str, text: str, width: int) -> Trimmed:
 def literal(lines: Sequence[str]) -> Literally:
     """Return lines that are never wrapped, styled or read as markup."""
     return Literally(tuple(lines))
+
+
+def pasteable(lines: Sequence[str]) -> Literally:
+    """Return literal lines that someone runs or saves: nothing in them is ever rewritten."""
+    return Literally(tuple(lines), is_exact=True)
 
 
 def _chosen(columns: list[Column], room: int) -> list[Column]:

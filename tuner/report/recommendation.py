@@ -17,8 +17,8 @@ from tuner.report.layout import (
     Column,
     fitted_table,
     labelled,
-    literal,
     paragraph,
+    pasteable,
     title_line,
 )
 from tuner.report.names import best_drafting, column_name, setting_text
@@ -156,7 +156,7 @@ def _command_parts(item: Recommendation, width: int) -> list[RenderableType]:
 
 def command_part(command: EngineCommand, width: int) -> list[RenderableType]:
     """Return the command as literal lines that paste back to the same arguments, and its files."""
-    parts: list[RenderableType] = [literal(pretty(command.argv, width).split("\n"))]
+    parts: list[RenderableType] = [pasteable(pretty(command.argv, width).split("\n"))]
     for name, content in command.files.items():
-        parts += ["", paragraph(f"with {name}:", style="dim"), literal(content.splitlines())]
+        parts += ["", paragraph(f"with {name}:", style="dim"), pasteable(content.splitlines())]
     return parts

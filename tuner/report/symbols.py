@@ -1,7 +1,7 @@
 """What to write instead of α, × or ▸ on a stream whose encoding cannot carry them.
 
-The screens are laid out with these characters, so each replacement of a symbol that stands in a
-table column is one character wide and nothing moves.
+Tables and paragraphs are rewritten before they are laid out, so a replacement may be a word. What
+is written past them (plots, help, an ellipsis in a shortened name) meets the codec's error handler.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import codecs
 ERROR_HANDLER = "specdec-ascii"
 
 _REPLACEMENTS = {
-    "α": "a",
-    "τ": "t",
+    "α": "alpha",
+    "τ": "tau",
     "×": "x",
-    "±": "~",
+    "±": "+-",
     "÷": "/",
     "–": "-",
     "−": "-",
     "—": "-",
-    "…": "~",
+    "…": "...",
     "▸": ">",
     "◂": "<",
     "▲": "^",
@@ -35,6 +35,13 @@ _REPLACEMENTS = {
     "\u00a0": " ",
     "\u202f": " ",
 }
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Return ``text`` in characters that the encoding has; known symbols become words."""
+    if text.isascii() or encoding.lower().replace("-", "") == "utf8":
+        return text
+    return text.encode(encoding, register()).decode(encoding)
 
 
 def to_ascii(text: str) -> str:
