@@ -49,6 +49,11 @@ class ArmAcceptance:
         return tuple(steps[:depth].tolist())
 
     @property
+    def coverage(self) -> float:
+        """Share of steps that have a draft; below 1 for lookups only."""
+        return sum(share * belief.coverage for _, _, share, belief in self.parts)
+
+    @property
     def origin(self) -> str:
         """Where the belief comes from: overrides beat observed rows, which beat priors."""
         origins = {belief.origin for *_, belief in self.parts}
@@ -299,7 +304,14 @@ def _observation(
     if counted_length(row) is None:
         if situation.setup is None or not same_hardware(row, situation):
             return None
-        implied = implied_length(knowledge.cost, situation.setup, situation, arm, row)
+        coverage = 1.0
+        if arm.plan.kind is DraftKind.LOOKUP:
+            query = _query(situation, arm)
+            depth = int(arm.draft_steps.max())
+            coverage = believe(knowledge.acceptance, query, max_k=depth).coverage
+        implied = implied_length(
+            knowledge.cost, situation.setup, situation, arm, row, coverage=coverage
+        )
         if implied is None:
             return None
         length, spread = implied

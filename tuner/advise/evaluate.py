@@ -99,6 +99,7 @@ def cost_model(
                 situation,
                 acceptance_length=_row_length(row, arms),
                 drafter=next((arm.plan.drafter for arm, _ in arms if is_about(row, arm)), None),
+                coverage=next((seen.coverage for arm, seen in arms if is_about(row, arm)), 1.0),
             )
         )
         is not None
@@ -122,7 +123,7 @@ def evaluate(
     batches: tuple[float, ...],
 ) -> Evaluated:
     """Evaluate every setting of an arm at every batch; arrays of shape (batches, settings)."""
-    times = _times(situation, model, arm, batches)
+    times = _times(situation, model, arm, acceptance.coverage, batches)
     base = times.baseline_s
     return Evaluated(
         arm=arm,
@@ -143,7 +144,11 @@ def evaluate(
 
 
 def _times(
-    situation: Situation, model: CostModel | None, arm: Arm, batches: tuple[float, ...]
+    situation: Situation,
+    model: CostModel | None,
+    arm: Arm,
+    coverage: float,
+    batches: tuple[float, ...],
 ) -> StepTimes:
     """Step times from the model, or in plain steps from the textbook formula."""
     ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
@@ -151,7 +156,7 @@ def _times(
     if model is None:
         return _formula_times(np.ones((len(batches), len(steps))), ratio or 0.0, steps)
     compute = _step_times if model.observed else _prior_times
-    times = compute(model, arm, batches, situation.context_tokens)
+    times = compute(model, arm, coverage, batches, situation.context_tokens)
     if ratio is None:
         return times
     if is_formula(situation, arm.method):
@@ -162,13 +167,18 @@ def _times(
 
 
 def _step_times(
-    model: CostModel, arm: Arm, batches: tuple[float, ...], context_tokens: float
+    model: CostModel,
+    arm: Arm,
+    coverage: float,
+    batches: tuple[float, ...],
+    context_tokens: float,
 ) -> StepTimes:
+    """Steps without a draft verify one token, so lookups verify 1 + coverage × K in the mean."""
     return model.step(
         arm.plan,
         batch=np.array(batches)[:, None],
         draft_steps=arm.draft_steps,
-        verify_tokens=arm.verify_tokens,
+        verify_tokens=1.0 + coverage * (arm.verify_tokens - 1.0),
         context_tokens=context_tokens,
     )
 

@@ -75,8 +75,13 @@ def cost_observation(
     *,
     acceptance_length: float | None,
     drafter: Drafter | None,
+    coverage: float = 1.0,
 ) -> CostObservation | None:
-    """Return a row as the cost model reads it; None when it states no time."""
+    """Return a row as the cost model reads it; None when it states no time.
+
+    ``coverage`` is the share of steps that had a draft: a lookup verifies 1 + coverage × K tokens
+    in the mean.
+    """
     if not is_timed(row):
         return None
     batch = row.batch if row.batch is not None else mean_batch(situation)
@@ -100,7 +105,7 @@ def cost_observation(
         batch=batch,
         num_speculative_tokens=steps,
         draft_steps=steps,
-        verify_tokens=row.tree[2] if row.tree else steps + 1,
+        verify_tokens=row.tree[2] if row.tree else 1.0 + coverage * steps,
         context_tokens=context,
         step_s=step_s,
         tpot_s=tpot_s,
@@ -112,7 +117,13 @@ def cost_observation(
 
 
 def implied_length(
-    prior: CostPrior, setup: CostSetup, situation: Situation, arm: Arm, row: ObservedRow
+    prior: CostPrior,
+    setup: CostSetup,
+    situation: Situation,
+    arm: Arm,
+    row: ObservedRow,
+    *,
+    coverage: float = 1.0,
 ) -> tuple[float, float] | None:
     """Return τ that a timed row without counts implies, and the standard deviation of ln τ.
 
@@ -121,7 +132,9 @@ def implied_length(
     sees the row with the updated τ, so that acceptance and cost share a surprise by how unsure
     each was.
     """
-    observation = cost_observation(row, situation, acceptance_length=None, drafter=arm.plan.drafter)
+    observation = cost_observation(
+        row, situation, acceptance_length=None, drafter=arm.plan.drafter, coverage=coverage
+    )
     if observation is None or observation.step_s is not None or not observation.draft_steps:
         return None
     others = tuple(
@@ -131,7 +144,11 @@ def implied_length(
         and (length := counted_length(other)) is not None
         and (
             seen := cost_observation(
-                other, situation, acceptance_length=length, drafter=arm.plan.drafter
+                other,
+                situation,
+                acceptance_length=length,
+                drafter=arm.plan.drafter,
+                coverage=coverage,
             )
         )
         is not None

@@ -46,7 +46,7 @@ class CostObservation:
     num_speculative_tokens: int = 0
     #: draft steps in sequence and verified tokens a sequence (root included)
     draft_steps: int = 0
-    verify_tokens: int = 1
+    verify_tokens: float = 1
     context_tokens: float | None = None
     #: mean time of one step (all sequences), seconds
     step_s: float | None = None
