@@ -73,7 +73,7 @@ Written by `python -m benchmarks.accuracy_document` from a run of `benchmarks/ac
 
 The benchmark asks the functions that the commands use. Every figure of acceptance and step time
 comes from priors that were refitted without the source (or the target) that is being scored;
-sources with fewer than thirty rows are left out in eight groups together.
+those with fewer than fifty rows are left out in six groups together.
 
 *Cold* means that nothing was observed. *Calibrated* means that the plain run and the speculative
 run with K nearest 3 of the same setup were observed, and that the other draft lengths are

@@ -21,9 +21,9 @@ from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.records.cost_prior import CostPrior
 
 #: groups with fewer rows than this share a fold with others
-SMALL = 30
+SMALL = 50
 #: how many folds the small groups are spread over
-SMALL_FOLDS = 8
+SMALL_FOLDS = 6
 #: refits that run side by side
 WORKERS = 2
 
