@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from scripts.evidence import DATA, MeasuredRow, method_of, tasks_of
+from scripts.evidence_rows import parse_row, read_target_names
 from tuner.acceptance.positions import FloatArray
 from tuner.records.acceptance import TargetClass
 from tuner.records.methods import Engine, Method, Task
@@ -112,7 +113,7 @@ def _cell(
         target=str(key[1]),
         target_class=row.target_class() or UNKNOWN_TARGET,
         method=row.method or Method.NONE,
-        drafter=row.draft_model,
+        drafter=_drafter(row),
         draft_params=row.draft_params,
         tasks=row.tasks,
         data_set=row.task_raw,
@@ -127,6 +128,13 @@ def _cell(
     )
 
 
+def _drafter(row: MeasuredRow) -> str | None:
+    """Return the drafter's name; variants counted as one method keep theirs in it."""
+    if row.method is not None and row.method_raw.lower() not in (row.method.value, ""):
+        return f"{row.draft_model or 'drafter'} ({row.method_raw.lower()})"
+    return row.draft_model
+
+
 def _from_positions(numbers: dict[int, float], *, is_conditional: bool) -> dict[int, float]:
     """Return τ by K of rates by position, as far as positions follow each other from 1."""
     length, survival, found = 1.0, 1.0, {}
@@ -138,6 +146,42 @@ def _from_positions(numbers: dict[int, float], *, is_conditional: bool) -> dict[
         length += survival
         found[position] = length
     return found
+
+
+#: origins in ``acceptance.csv`` whose rows stand in ``measurements.csv`` too, or are trees
+_ELSEWHERE = re.compile(
+    r"SpecForge@|AngelSlim|Llama4-Maverick|Llama-4-Maverick|nebius|Spec-Bench|Qwen3\.5-397B"
+)
+
+
+def more_rows(path: Path = DATA / "acceptance.csv") -> list[MeasuredRow]:
+    """Read the chains of ``acceptance.csv`` that ``measurements.csv`` does not hold."""
+    targets = read_target_names(DATA / "target_names.csv")
+    rows = []
+    with open(path, newline="", encoding="utf-8") as stream:
+        for place, given in enumerate(csv.DictReader(stream), start=1):
+            if _ELSEWHERE.search(given["source_ref"]) or (given["topk"] or "1") != "1":
+                continue
+            raw = {
+                "id": f"acceptance.csv:{place}",
+                "source": _series(given["source_ref"].replace("huggingface.co/", "")),
+                "source_ref": given["source_ref"],
+                "trust": "V1",
+                "method": given["method"],
+                "target_model": given["target_model"],
+                "draft_model": given["draft_model"],
+                "engine": given["engine"],
+                "task": given["benchmark"].replace("_", "-"),
+                "temperature": given["temperature"],
+                "draft_len_k": given["num_spec_tokens"] or given["steps"],
+                "metric": "tau",
+                "value": given["acceptance_length"],
+                "note": given["notes"],
+            }
+            row = parse_row(raw, targets, {})
+            if row is not None:
+                rows.append(row)
+    return rows
 
 
 def curves_by_k(path: Path = DATA / "acceptance_by_k.csv") -> list[AcceptanceCell]:

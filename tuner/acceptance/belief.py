@@ -146,6 +146,7 @@ def _level(
         (drafter_key(drafter, method, target.target_id), prior.drafters, "drafter"),
         (series, prior.series, "source"),
         (data_set, prior.series, "data"),
+        (f"{series}|{data_set}" if series else None, prior.series, "series"),
     ):
         effect = table.get(name) if name else None
         if effect is not None:
