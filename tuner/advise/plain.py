@@ -78,7 +78,7 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
     baseline = Baseline(
         tpot_s=Interval.lognormal(tpot_s, float((rate * spread).sum() * tpot_s)),
         output_tok_s=tokens_per_s,
-        batch=tokens_per_s * tpot_s,
+        batch=float(batches[0]) if len(batches) == 1 else tokens_per_s * tpot_s,
     )
     return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory, queues=queues)
 
