@@ -1,8 +1,8 @@
 """Speed of the exact sampler against plain Python loops, and the power of its fault checks.
 
-    python benchmarks/simulate.py              speed, all rows
-    python benchmarks/simulate.py --power      planted faults over 3,000 seeds
-    python benchmarks/simulate.py --json
+    python -m benchmarks.simulate              speed, all rows
+    python -m benchmarks.simulate --power      planted faults over 3,000 seeds
+    python -m benchmarks.simulate --json
 
 The rivals are the fastest plain loops that we know for the same algorithm, run in turn with ours in
 one process on one thread; CPU time, best of several runs. Work is counted in drafted tokens (N a
@@ -35,25 +35,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.simulate_power import power_rows
 from tuner.lessons.texts import shipped_tokens
 from tuner.simulate.batched import run_batch
-from tuner.simulate.cases import fault_case
-from tuner.simulate.checks import sample_case, scheme_law
-from tuner.simulate.enumeration import target_law, total_variation
 from tuner.simulate.independent import run_independent
 from tuner.simulate.mlp import MLPModel, perturbed_mlp, random_mlp
 from tuner.simulate.models import random_table
 from tuner.simulate.ngram import NGramModel
 from tuner.simulate.pairs import drafter_with_acceptance
-from tuner.simulate.proof import FAULT_TOKENS, LEVEL
-from tuner.simulate.rules import FAULTS
-from tuner.simulate.schemes import RecipeScheme
-from tuner.simulate.statistics import chi_square_power
 
 N = 4
 BATCH = 256
 ROUNDS = 7
-POWER_SEEDS = 3_000
 
 
 @dataclass(frozen=True)
@@ -328,43 +321,6 @@ def speed_rows() -> list[dict[str, object]]:
     return rows
 
 
-def power_rows() -> list[dict[str, object]]:
-    """Compare how often faults are caught over seeds with what the noncentral chi-square says.
-
-    With 50,000 steps every fault is caught every time; fewer restarts show the power itself.
-    """
-    case = fault_case()
-    (context,) = case.contexts
-    law = target_law(case.target, length=FAULT_TOKENS + 1, context=context)
-    rows = []
-    for fault, recipe in FAULTS.items():
-        scheme = RecipeScheme(recipe)
-        broken = scheme_law(scheme, case, FAULT_TOKENS, context=context)
-        for restarts in (60, 100, 200, 20_000):
-            caught = 0
-            for seed in range(POWER_SEEDS):
-                check = sample_case(
-                    scheme,
-                    case,
-                    FAULT_TOKENS,
-                    restarts=restarts,
-                    rng=np.random.default_rng([seed, restarts]),
-                    level=LEVEL,
-                )
-                caught += not check.fits
-            rows.append(
-                {
-                    "fault": fault,
-                    "total_variation": total_variation(broken, law),
-                    "restarts": restarts,
-                    "seeds": POWER_SEEDS,
-                    "power": chi_square_power(broken, law, samples=restarts, level=LEVEL),
-                    "caught": caught / POWER_SEEDS,
-                }
-            )
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--power", action="store_true", help="planted faults over many seeds")
@@ -377,7 +333,7 @@ def main() -> None:
     for row in rows:
         if options.power:
             print(
-                f"{row['fault']:<9} TV {row['total_variation']:.3f}  "
+                f"{row['fault']:<9} share {row['share']:.3f}  TV {row['total_variation']:.3f}  "
                 f"restarts {row['restarts']:>6}  "
                 f"power {row['power']:.4f}  caught {row['caught']:.4f} of {row['seeds']} seeds"
             )

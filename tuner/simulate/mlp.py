@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,77 +17,103 @@ _SAFE_LOGIT = 60.0
 #: products of one matrix multiplication: more than 2^18 and OpenBLAS starts threads, which cost
 #: more than they give at this size (measured here: 5 ms instead of 0.3 ms on two busy cores)
 _BLOCK_PRODUCTS = 1 << 18
+#: rows of a table that covers several places
+_MAX_TABLE_ROWS = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class MLPModel:
     """Next-token distributions of a one-hidden-layer network.
 
-    The first layer is stored per place and token: a one-hot input of ``order * V`` units times a
-    matrix is the sum of ``order`` of its rows.
+    The first layer is linear in one-hot inputs, so it is a sum of table rows; tables of
+    neighbouring places are added up beforehand as far as memory allows.
 
-    Attributes
+    Parameters
     ----------
-    embedding : (order, V, H) weights of the first layer
+    embedding : (order, V, H) weights of the first layer, by place and token
     hidden_bias : (H,)
     output : (H, V) weights of the second layer
     output_bias : (V,)
     """
 
-    embedding: WeightArray
-    hidden_bias: WeightArray
-    output: WeightArray
-    output_bias: WeightArray
-    #: first layer with the bias added to place 0
-    _first: WeightArray = field(init=False)
-    _ones: WeightArray = field(init=False)
-    #: no logit is larger in absolute value
-    _logit_bound: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        first = self.embedding.copy()
-        first[0] += self.hidden_bias
-        largest = np.maximum(first.max(axis=1).sum(axis=0), 0.0)
-        bound = (largest @ np.abs(self.output) + np.abs(self.output_bias)).max()
-        object.__setattr__(self, "_first", first)
-        object.__setattr__(self, "_ones", np.ones((self.vocab_size, 1), dtype=first.dtype))
-        object.__setattr__(self, "_logit_bound", float(bound))
-
-    @property
-    def order(self) -> int:
-        """How many of the last tokens the network sees."""
-        return int(self.embedding.shape[0])
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of tokens."""
-        return int(self.output.shape[1])
+    def __init__(
+        self,
+        embedding: WeightArray,
+        hidden_bias: WeightArray,
+        output: WeightArray,
+        output_bias: WeightArray,
+    ) -> None:
+        self.embedding = embedding
+        self.hidden_bias = hidden_bias
+        self.output = output
+        self.output_bias = output_bias
+        self.order = int(embedding.shape[0])
+        self.vocab_size = int(output.shape[1])
+        largest = np.maximum((embedding.max(axis=1)).sum(axis=0) + hidden_bias, 0.0)
+        bound = float((largest @ np.abs(output) + np.abs(output_bias)).max())
+        self._needs_shift = bound > _SAFE_LOGIT
+        # One more hidden unit that is always 1 carries the output bias.
+        self._read_out = np.concatenate([output, output_bias[None]])
+        self._groups = _grouped(embedding, hidden_bias)
+        self._ones = np.ones((self.vocab_size, 1), dtype=output.dtype)
 
     def hidden(self, windows: IntArray) -> WeightArray:
         """Return hidden activations, ReLU(sum of rows + bias), shape (..., H)."""
-        total: WeightArray = self._first[0].take(windows[..., 0], axis=0)
-        for place in range(1, self.order):
-            total += self._first[place].take(windows[..., place], axis=0)
-        return np.maximum(total, 0.0, out=total)
+        flat = windows.reshape(-1, self.order)
+        active: WeightArray = self._activations(flat)[:, :-1]
+        return active.reshape(*windows.shape[:-1], -1)
 
     def logits(self, windows: IntArray) -> WeightArray:
         """Return unnormalised log-probabilities, shape (..., V)."""
-        values: WeightArray = self.hidden(windows) @ self.output
-        values += self.output_bias
-        return values
+        flat = self._activations(windows.reshape(-1, self.order))
+        values: WeightArray = flat @ self._read_out
+        return values.reshape(*windows.shape[:-1], self.vocab_size)
 
     def probs(self, windows: IntArray) -> RowArray:
         """Return next-token distributions; see :class:`NextToken`."""
         flat = windows.reshape(-1, self.order)
         rows = np.empty((len(flat), self.vocab_size), dtype=self.output.dtype)
-        block = max(_BLOCK_PRODUCTS // self.output.size, 1)
+        block = max(_BLOCK_PRODUCTS // self._read_out.size, 1)
         for start in range(0, len(flat), block):
-            weights = self.logits(flat[start : start + block])
-            if self._logit_bound > _SAFE_LOGIT:
+            weights = rows[start : start + block]
+            np.matmul(self._activations(flat[start : start + block]), self._read_out, out=weights)
+            if self._needs_shift:
                 weights -= weights.max(axis=-1, keepdims=True)
             np.exp(weights, out=weights)
-            np.divide(weights, weights @ self._ones, out=rows[start : start + block])
+            weights /= weights @ self._ones
         return rows.reshape(*windows.shape[:-1], self.vocab_size)
+
+    def _activations(self, windows: IntArray) -> WeightArray:
+        """Return hidden activations with the unit that is always 1, shape (B, H + 1)."""
+        total: WeightArray | None = None
+        for start, stop, table in self._groups:
+            number = windows[:, start]
+            for place in range(start + 1, stop):
+                number = number * self.vocab_size + windows[:, place]
+            rows = table.take(number, axis=0)
+            total = rows if total is None else np.add(total, rows, out=total)
+        assert total is not None
+        return np.maximum(total, 0.0, out=total)
+
+
+def _grouped(
+    embedding: WeightArray, hidden_bias: WeightArray
+) -> list[tuple[int, int, WeightArray]]:
+    """Return tables that cover neighbouring places (start, stop), shape (V ** places, H + 1)."""
+    order, vocab, size = embedding.shape
+    groups: list[tuple[int, int, WeightArray]] = []
+    start = 0
+    while start < order:
+        table = np.zeros((1, size + 1), dtype=embedding.dtype)
+        if start == 0:
+            table[0, :size], table[0, size] = hidden_bias, 1.0
+        stop = start
+        while stop < order and (stop == start or len(table) * vocab <= _MAX_TABLE_ROWS):
+            place = np.concatenate([embedding[stop], np.zeros((vocab, 1), table.dtype)], axis=1)
+            table = (table[:, None] + place[None]).reshape(-1, size + 1)
+            stop += 1
+        groups.append((start, stop, table))
+        start = stop
+    return groups
 
 
 def random_mlp(
