@@ -124,10 +124,7 @@ def test_every_option_exists_in_the_release(request_: EmitRequest) -> None:
         names = known["serve"] if known else LLAMACPP["flags"]
         for flag in flags_of(command.argv):
             assert flag in names
-    if request_.engine is Engine.LLAMACPP:
-        assert bench.argv[0] == "curl"
-        json.loads(bench.argv[-1])
-    else:
+    if request_.engine is not Engine.LLAMACPP:
         known_bench = (VLLM if request_.engine is Engine.VLLM else SGLANG)["bench"]
         assert {flag for flag in flags_of(bench.argv) if flag.startswith("--")} <= set(known_bench)
 

@@ -86,6 +86,11 @@ class Output:
         if not self.quiet:
             print(f"warning: {message}", file=sys.stderr)
 
+    def note(self, message: str) -> None:
+        """Print to stderr what goes with the answer and is no part of it, unless --quiet."""
+        if not self.quiet:
+            print(message, file=sys.stderr)
+
     def progress(self, done: int, total: int, what: str) -> None:
         """Redraw one line on stderr; silent when stderr is no terminal, with --quiet or --json."""
         if self.quiet or self.json or not sys.stderr.isatty():

@@ -20,7 +20,12 @@ def recommend(
     set_: SetValues = None,
     emit: Annotated[
         str,
-        typer.Option("--emit", help="Only the command: shell, argv, json or yaml."),
+        typer.Option(
+            "--emit",
+            metavar="FORM",
+            help="Only the command: shell; argv, a JSON list; json, the speculative settings; "
+            "yaml, the file for the engine's --config.",
+        ),
     ] = "",
     fail_if: Annotated[
         str,

@@ -9,6 +9,7 @@ from tuner.engines import llamacpp, sglang, vllm
 from tuner.engines.quoting import shell_line
 from tuner.engines.support import serves, serves_trees
 from tuner.engines.versions import TITLES, resolve_version
+from tuner.engines.words import warning
 from tuner.errors import InputError, MissingDataError
 from tuner.records.config import SpecConfig
 from tuner.records.decision import EngineCommand
@@ -19,6 +20,9 @@ from tuner.records.sources import Warning_
 
 class Adapter(Protocol):
     """What the module of an engine offers."""
+
+    #: where a run of the client shows what was accepted
+    ACCEPTANCE_APPEARS: str
 
     def server_argv(self, request: EmitRequest) -> tuple[list[str], tuple[Warning_, ...]]:
         """Return the server's arguments without speculation."""
@@ -37,6 +41,10 @@ ADAPTERS: dict[Engine, Adapter] = {
     Engine.SGLANG: sglang,
     Engine.LLAMACPP: llamacpp,
 }
+
+
+#: code of what a client's command says about reading its results; nothing is wrong there
+ACCEPTANCE_NOTE = "acceptance-appears"
 
 
 def emit(request: EmitRequest) -> EngineCommand:
@@ -72,12 +80,14 @@ def emit_baseline(request: EmitRequest) -> EngineCommand:
 def emit_bench(request: EmitRequest) -> EngineCommand:
     """Return a client command to run against the server, once plain and once with speculation.
 
-    vLLM reads ``prompts.jsonl`` as lines of ``{"prompt": …}``, SGLang as lines of
-    ``{"messages": [...]}``. Random prompts would say nothing about acceptance.
+    vLLM reads ``prompts.jsonl`` as lines of ``{"prompt": …}``, SGLang and llama.cpp as lines of
+    ``{"messages": [...]}``. Random prompts would say nothing about acceptance. The last warning
+    says where acceptance appears.
     """
     version, warnings = resolve_version(request.engine, request.version)
-    argv = ADAPTERS[request.engine].bench_argv(request)
-    return _command(request, version, argv, warnings)
+    adapter = ADAPTERS[request.engine]
+    note = warning(ACCEPTANCE_NOTE, adapter.ACCEPTANCE_APPEARS)
+    return _command(request, version, adapter.bench_argv(request), (*warnings, note))
 
 
 def _is_plain(request: EmitRequest) -> bool:

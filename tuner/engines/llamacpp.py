@@ -1,4 +1,4 @@
-"""llama.cpp b11434: ``llama-server``, and one request that returns its timings.
+"""llama.cpp b11434: ``llama-server``, and requests whose answers hold its timings.
 
 Options as in common/arg.cpp and common/speculative.cpp of build 11434.
 """
@@ -26,6 +26,21 @@ TYPE_WORDS: dict[Method, str] = {
 #: Names of float checkpoints among GGUF files.
 FLOAT_QUANTS = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
 ADDRESS = "http://127.0.0.1:8080"
+#: Short spellings for the options that people know by them.
+SHORT_FLAGS = {"spec-draft-model": "-md", "spec-draft-hf": "-hfd"}
+#: tools/server/server-common.cpp and server-context.cpp, b11434. Every step gives one token more
+#: than it accepts.
+ACCEPTANCE_APPEARS = (
+    'prompts.jsonl holds lines of {"messages": [{"role": "user", "content": "…"}]}; each answer '
+    "prints its timings: draft_n drafted and draft_n_accepted accepted tokens (absent without "
+    "drafts), τ = predicted_n ÷ (predicted_n - draft_n_accepted); the server logs the same as "
+    "'draft acceptance', and counts it at /metrics when started with --metrics"
+)
+#: One request of the client: sends a body, keeps the timings of the answer.
+_ASK = (
+    f'ask() {{ curl -s {ADDRESS}/v1/chat/completions -d "$1" | '
+    'grep -o "\\"timings\\":{[^}]*}"; }'
+)
 
 
 def server_argv(request: EmitRequest) -> tuple[list[str], tuple[Warning_, ...]]:
@@ -49,23 +64,27 @@ def speculative(
     method = request.config.method
     length = request.config.num_speculative_tokens
     warnings: tuple[Warning_, ...] = ()
-    config: dict[str, object] = {"--spec-type": TYPE_WORDS[method]}
+    config: dict[str, object] = {"spec-type": TYPE_WORDS[method]}
     if method is Method.NGRAM:
-        config["--spec-ngram-simple-size-n"] = request.ngram_max
-        config["--spec-ngram-simple-size-m"] = length
+        config["spec-ngram-simple-size-n"] = request.ngram_max
+        config["spec-ngram-simple-size-m"] = length
     else:
         name = drafter_name(request)
         if name is not None:
             drafter = request.config.drafter
-            flag, value = _drafter_words(name, drafter.dtype if drafter else "")
-            config[flag] = value
+            key, value = _drafter_words(name, drafter.dtype if drafter else "")
+            config[key] = value
             warnings += _file_warnings(name, None)
         # The defaults of these have changed between builds, so they are always spelled out.
-        config["--spec-draft-n-max"] = length
-        config["--spec-draft-n-min"] = 0
-        config["--spec-draft-p-min"] = 0.0
+        config["spec-draft-n-max"] = length
+        config["spec-draft-n-min"] = 0
+        config["spec-draft-p-min"] = 0.0
         config |= _verify_rule(request)
-    argv = [word for key, value in config.items() for word in option(key, value)]
+    argv = [
+        word
+        for key, value in config.items()
+        for word in option(SHORT_FLAGS.get(key, f"--{key}"), value)
+    ]
     if length_rows(request)[0]:
         message = "llama.cpp keeps one K at every load; the schedule is left out"
         warnings += (warning("schedule-ignored-by-engine", message),)
@@ -73,13 +92,19 @@ def speculative(
 
 
 def bench_argv(request: EmitRequest) -> list[str]:
-    """Return one request; the answer's ``timings`` hold the speed and the accepted drafts."""
-    body = {
-        "prompt": "put a prompt of your own here",
-        "n_predict": request.output_tokens,
-        "temperature": request.temperature,
-    }
-    return ["curl", "-s", f"{ADDRESS}/completion", "-d", json.dumps(body)]
+    """Return a loop over prompts of the user's own, as many at once as the batch.
+
+    The lines of the file are JSON objects, so their settings are put in before the last brace.
+    """
+    batch = request.max_batch or 1
+    settings = json.dumps({"max_tokens": request.output_tokens, "temperature": request.temperature})
+    tail = settings.removeprefix("{").replace('"', '\\"')
+    bodies = f'sed "s/}}[[:space:]]*\\$/, {tail}/" prompts.jsonl'
+    rounds = (
+        'n=0; while IFS= read -r body; do ask "$body" & n=$((n + 1)); '
+        f"[ $((n % {batch})) -gt 0 ] || wait; done; wait"
+    )
+    return ["sh", "-c", f"{_ASK}; {bodies} | {{ {rounds}; }}"]
 
 
 def _model_words(request: EmitRequest) -> list[str]:
@@ -90,11 +115,11 @@ def _model_words(request: EmitRequest) -> list[str]:
 
 
 def _drafter_words(name: str, dtype: str) -> tuple[str, str]:
-    """Return the option for a drafter and its value."""
+    """Return the option for a drafter, without dashes, and its value."""
     quant = dtype.removeprefix(GGUF) if dtype.startswith(GGUF) else None
     if _is_gguf_repository(name):
-        return "-hfd", name if ":" in name or quant is None else f"{name}:{quant}"
-    return "-md", _file_name(name, quant)
+        return "spec-draft-hf", name if ":" in name or quant is None else f"{name}:{quant}"
+    return "spec-draft-model", _file_name(name, quant)
 
 
 def _is_file(name: str) -> bool:
@@ -141,7 +166,7 @@ def _verify_rule(request: EmitRequest) -> dict[str, object]:
     """By default the drafter's argmax is kept when the target samples the same token."""
     rule = request.config.verify_rule
     if rule is VerifyRule.RATIO:
-        return {"--spec-draft-sampling": "probabilistic"}
+        return {"spec-draft-sampling": "probabilistic"}
     if rule in (VerifyRule.BLOCK, VerifyRule.TYPICAL, VerifyRule.RELAXED):
         raise InputError(f"llama.cpp has no {rule.value} verification.")
     return {}

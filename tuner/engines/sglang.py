@@ -33,6 +33,11 @@ ALGORITHM_WORDS: dict[Method, str] = {
 STEPWISE = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
 ADAPTIVE = ("EAGLE", "EAGLE3", "NEXTN")
 ADAPTIVE_FILE = "speculative-schedule.json"
+#: sglang/benchmark/serving.py, 0.5.23: read from the server's internal state.
+ACCEPTANCE_APPEARS = (
+    'prompts.jsonl holds lines of {"messages": [{"role": "user", "content": "…"}]}; the client '
+    "prints the accept length (τ) at its end, the server's log shows it while it runs"
+)
 #: What SGLang sets max_running_requests to when speculation is on and it is not given.
 DEFAULT_RUNNING_REQUESTS = 48
 

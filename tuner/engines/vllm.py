@@ -37,6 +37,12 @@ RUNNER_V1_METHODS = (Method.SUFFIX, Method.P_EAGLE)
 PIPELINE_METHODS = (Method.EAGLE3, Method.EAGLE3_1)
 #: Methods without draft probabilities: the draft is a point mass whatever the setting.
 POINT_MASS_METHODS = (Method.NGRAM, Method.SUFFIX)
+#: benchmarks/serve.py, 0.33.0: the client reads /metrics before and after.
+ACCEPTANCE_APPEARS = (
+    'prompts.jsonl holds lines of {"prompt": "…"}; at its end the client prints acceptance length '
+    "(τ) and acceptance by position, and saves them as spec_decode_acceptance_length and "
+    "spec_decode_per_position_acceptance_rates"
+)
 #: Largest decode step, in tokens, that has a CUDA graph by default (1,024 on Blackwell).
 DEFAULT_GRAPH_TOKENS = 512
 

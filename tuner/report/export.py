@@ -198,6 +198,15 @@ def command_dict(item: EngineCommand) -> Json:
     return found
 
 
+def named_command_dict(item: EngineCommand) -> Json:
+    """Return a command that stands by itself: whose it is, and what to know about it."""
+    return {
+        "engine": item.engine.value,
+        **command_dict(item),
+        "warnings": warning_dicts(item.warnings),
+    }
+
+
 def warning_dicts(items: Sequence[Warning_]) -> list[Json]:
     """Return every warning once."""
     unique = dict.fromkeys((item.code, item.message) for item in items)
