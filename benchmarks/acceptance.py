@@ -17,7 +17,7 @@ from benchmarks.acceptance_cold import ColdScore, score_cold
 from benchmarks.acceptance_long import LongScore, score_long
 from benchmarks.acceptance_table import document, tables
 from benchmarks.acceptance_temperature import TemperatureScore, score_temperature
-from scripts.acceptance_curves import AcceptanceCell, cells_of, curves_by_k
+from scripts.acceptance_curves import AcceptanceCell, cells_of, curves_by_k, more_rows
 from scripts.evidence import DATA, read_measurements
 from scripts.fit_priors import fit_cells
 from tuner.records.acceptance_prior import AcceptancePrior
@@ -32,11 +32,12 @@ def score(
     """Return all scores; the shipped files are the training data, rows left out as scored."""
     rows = read_measurements(measurements)
     own = [*cells_of(rows), *curves_by_k(by_k)]
+    more = cells_of(more_rows())
     shipped = own
     if (measurements, by_k) != (DATA / "measurements.csv", DATA / "acceptance_by_k.csv"):
         shipped = [*cells_of(read_measurements()), *curves_by_k()]
     known = {(cell.source, cell.ids) for cell in own}
-    cells = [*own, *(cell for cell in shipped if (cell.source, cell.ids) not in known)]
+    cells = [*own, *more, *(cell for cell in shipped if (cell.source, cell.ids) not in known)]
     text = [cell for cell in cells if not cell.is_random_text]
     chains = [cell for cell in text if not cell.is_tree]
     prior, found = fit_cells(text)
@@ -44,7 +45,10 @@ def score(
     tau = {row.id for row in rows if row.metric == "tau"}
     scored = [cell for cell in chains if cell.ids[0] in tau]
     colds = (
-        [*score_cold(chains, scored, found, "target"), *score_cold(chains, scored, found, "source")]
+        [
+            *score_cold(chains, scored, prior, found, "target"),
+            *score_cold(chains, scored, prior, found, "source"),
+        ]
         if cold
         else []
     )

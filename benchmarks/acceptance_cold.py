@@ -50,6 +50,7 @@ class _Chain:
 def score_cold(
     cells: Sequence[AcceptanceCell],
     scored: Sequence[AcceptanceCell],
+    prior: AcceptancePrior,
     found: LevelFit,
     by: str,
 ) -> list[ColdScore]:
@@ -68,9 +69,9 @@ def score_cold(
     simple: list[_Chain] = []
     for name, members in groups.items():
         rest = [cell for cell in cells if group(cell) != name]
-        prior, _ = fit_cells(rest, start=found)
+        refitted, _ = fit_cells(rest, start=found, start_from=prior)
         for cell in members:
-            ours += _predicted(prior, cell, known_series=by == "target")
+            ours += _predicted(refitted, cell, known_series=by == "target")
             simple += _pooled(rest, cell)
     what = f"leave one {by} out"
     return [_score(what, "this model", ours), _score(what, "median of method, task and K", simple)]

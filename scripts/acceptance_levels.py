@@ -16,7 +16,7 @@ import numpy as np
 from scripts.acceptance_curves import LONGEST, AcceptanceCell
 from tuner.acceptance.level import design, drafter_key
 from tuner.acceptance.positions import FloatArray, logistic
-from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.shape import MAX_X, MIN_X, basis_of, offset_of
 from tuner.acceptance.temperature import temperature_shift
 from tuner.records.acceptance import AcceptanceQuery
 from tuner.records.acceptance_prior import ShapeLaw
@@ -28,8 +28,8 @@ TAIL = 4.0
 START: Mapping[str, float] = {
     "base": 9.0, "method": 0.6, "kind": 0.03, "method×kind": 0.03, "task": 0.12,
     "method×task": 0.04, "engine": 0.02, "maker": 0.03, "size": 0.05, "draft share": 0.1,
-    "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "source": 0.3, "series": 0.03,
-    "data": 0.03,
+    "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "source": 0.3,
+    "series": 0.03, "data": 0.03,
 }  # fmt: skip
 FIXED = frozenset({"base", "maker", "size", "draft share", "context", "temperature"})
 RESIDUAL_VARIANCE = 0.05
@@ -105,10 +105,9 @@ def shift_of(cell: AcceptanceCell, level: float) -> float:
 def _lengths_by_level(law: ShapeLaw, method: Method, offset: FloatArray) -> FloatArray:
     """Return ln τ by level (rows of the grid) and K, kept monotone in the level."""
     basis = basis_of(method, LONGEST)
-    shapes = np.empty((len(_GRID), 3))
-    shapes[:, 0] = _GRID
-    for place, level in enumerate(_GRID):
-        shapes[place, 1:] = law_at(law, float(level), offset)[0]
+    x = np.clip(_GRID - 1.0, MIN_X, MAX_X)[:, None]
+    numbers = law.base + x * law.slope + x * x * law.bend + offset
+    shapes = np.column_stack((_GRID, numbers))
     survival = np.cumprod(logistic(shapes @ basis.T), axis=1)
     return np.maximum.accumulate(np.log1p(np.cumsum(survival, axis=1)), axis=0)
 

@@ -46,11 +46,13 @@ def fit_law(
     focus: str | None = None,
     focus_weight: float = 20.0,
     offsets: tuple[str, ...] = ("method", "task"),
+    start: ShapeLaw | None = None,
 ) -> ShapeLaw:
     """Return the law fitted on cells with τ at two K or more.
 
     ``focus`` names a source whose curves count ``focus_weight`` times: the way to predict further
-    curves that were measured as its others were.
+    curves that were measured as its others were. ``start`` = the law of nearly the same cells, from
+    which few rounds suffice.
     """
     chosen = [cell for cell in cells if len(cell.lengths) >= 2 and not cell.is_tree]
     setup = _setup(chosen, basis, focus, focus_weight, offsets)
@@ -59,7 +61,10 @@ def fit_law(
     spread = np.diag([0.05, 0.05])
     centre = 1.0
     latent: FloatArray | None = None
-    for _ in range(ROUNDS):
+    if start is not None:
+        coefficients = np.array([start.base, start.slope, start.bend, *_known(start, setup.names)])
+        spread = start.covariance
+    for _ in range(ROUNDS if start is None else 3):
         latent, doubt = _modes(setup, coefficients, spread, centre, latent)
         coefficients, spread, centre = _maximise(setup, latent, doubt, coefficients, spread)
     return ShapeLaw(
@@ -70,6 +75,10 @@ def fit_law(
         covariance=spread,
         n_curves=len(chosen),
     )
+
+
+def _known(start: ShapeLaw, names: tuple[str, ...]) -> list[FloatArray]:
+    return [start.offsets.get(name, np.zeros(2)) for name in names]
 
 
 def _setup(

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.acceptance_curves import LONGEST, AcceptanceCell, cells_of, curves_by_k
+from scripts.acceptance_curves import (
+    LONGEST,
+    AcceptanceCell,
+    cells_of,
+    curves_by_k,
+    more_rows,
+)
 from scripts.acceptance_levels import LevelFit, fit_levels, implied_level
 from scripts.acceptance_shapes import RUN_LOG_SD, fit_law
 from scripts.evidence import MeasuredRow, read_measurements
@@ -48,7 +54,8 @@ def fit(
     leave out are left out of both. ``focus`` weighs the shapes of one source up; ``start`` holds
     variances to keep, which makes a refit with something left out quick.
     """
-    every = [*cells_of(rows), *(curves_by_k() if curves is None else curves)]
+    more = curves_by_k() if curves is None else curves
+    every = [*cells_of([*rows, *more_rows()]), *more]
     cells = [
         cell
         for cell in every
@@ -65,14 +72,25 @@ def fit_cells(
     *,
     focus: str | None = None,
     start: LevelFit | None = None,
+    start_from: AcceptancePrior | None = None,
 ) -> tuple[AcceptancePrior, LevelFit]:
-    """Return the prior of chosen cells, and the posterior of all effects behind it."""
+    """Return the prior of chosen cells, and the posterior of all effects behind it.
+
+    With ``start`` (variances) and ``start_from`` (laws) of nearly the same cells it is quick.
+    """
+    # Trees of papers and chains of engines are different things: only chains are pooled.
     chains = [cell for cell in cells if not cell.is_tree]
     drafted = fit_law(
-        [c for c in chains if not is_lookup(c.method)], drafted_basis(LONGEST), focus=focus
+        [c for c in chains if not is_lookup(c.method)],
+        drafted_basis(LONGEST),
+        focus=focus,
+        start=start_from.drafted_law if start_from else None,
     )
     copied = fit_law(
-        [c for c in chains if is_lookup(c.method)], copied_basis(LONGEST), offsets=("method",)
+        [c for c in chains if is_lookup(c.method)],
+        copied_basis(LONGEST),
+        offsets=("method",),
+        start=start_from.copied_law if start_from else None,
     )
     levels = [implied_level(cell, copied if is_lookup(cell.method) else drafted) for cell in chains]
     found = fit_levels(
@@ -96,11 +114,15 @@ def fit_cells(
         spread=spread,
         targets=_effects(found, "target"),
         drafters=_effects(found, "drafter"),
-        series={**_effects(found, "source"), **_effects(found, "data")},
+        series={
+            name: effect
+            for group in ("source", "data", "series")
+            for name, effect in _effects(found, group).items()
+        },
         spread_factor=SPREAD_FACTOR,
         run_log_sd=RUN_LOG_SD,
         cells=_cells(chains),
-        fitted_on="measurements.csv, acceptance_by_k.csv",
+        fitted_on="measurements.csv, acceptance.csv, acceptance_by_k.csv",
         deepest_position=_deepest(chains),
     )
     return prior, found
