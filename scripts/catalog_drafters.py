@@ -117,6 +117,11 @@ def _not_offered(row: dict[str, str], engines: list[str]) -> str | None:
         return NOT_OFFERED[row["method"]]
     if "exact repo id not read" in row["draft_model"]:
         return "the repository's exact id is not known"
+    if "heterogeneous vocab" in row["notes"]:
+        return (
+            "its tokenizer is not the target's; only vLLM pairs two (use_heterogeneous_vocab, with "
+            "drafts taken greedily)"
+        )
     if "serving path not verified" in row["engines_basis"]:
         return "its serving path in a released engine was not verified"
     if not engines:

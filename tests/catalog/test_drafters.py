@@ -9,6 +9,7 @@ import pytest
 
 from tuner.catalog import drafters_for, find_model, model_ids
 from tuner.catalog.drafters import LARGEST_DRAFT_SHARE, published_drafters
+from tuner.catalog.listing import drafter_rows
 from tuner.catalog.methods import all_methods, method_info
 from tuner.catalog.tables import read_document
 from tuner.records.methods import DRAFT_KIND, DraftKind, Method
@@ -157,6 +158,26 @@ def test_small_models_have_the_tokenizer_size_and_are_small(name: str) -> None:
         assert drafter.shape.active_params <= LARGEST_DRAFT_SHARE * target.active_params
         # Qwen2.5 pads 151,936 to 152,064; the note says so
         assert drafter.shape.vocab_size == pytest.approx(target.vocab_size, rel=1e-3)
+
+
+def test_a_foreign_tokenizer_is_listed_and_not_offered() -> None:
+    """vLLM's use_heterogeneous_vocab takes greedy drafts alone; no command here writes it."""
+    name = "HuggingFaceTB/SmolLM2-135M-Instruct"
+    assert name not in [drafter.path_or_id for drafter in drafters_for("Qwen/Qwen3-8B")]
+    (row,) = (row for row in published_drafters("Qwen/Qwen3-8B") if row["path_or_id"] == name)
+    assert "tokenizer is not the target's" in row["not_offered"]
+
+
+def test_vocabularies_of_two_sizes_are_not_for_vllm() -> None:
+    """vllm/config/speculative.py, verify_equal_vocab_size_if_draft_model; llama.cpp allows 128."""
+    for target, sizes_agree in (("Qwen/Qwen2.5-32B-Instruct", False), ("Qwen/Qwen3-32B", True)):
+        drafts = [d for d in drafters_for(target) if d.method is Method.DRAFT_MODEL]
+        assert drafts
+        for drafter in drafts:
+            assert ("vllm" in drafter.engines) is sizes_agree
+            assert "llamacpp" in drafter.engines
+        listed = [row for row in drafter_rows(target) if row["method"] == "draft_model"]
+        assert all(("vllm" in row["engines"]) is sizes_agree for row in listed)
 
 
 def test_every_method_is_described() -> None:

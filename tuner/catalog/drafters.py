@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ _TABLE = "drafters"
 
 #: assumed: above this share of the target's active parameters a draft model cannot pay
 LARGEST_DRAFT_SHARE = 0.75
+#: SPEC_VOCAB_MAX_SIZE_DIFFERENCE of llama.cpp b11434 (common/speculative.cpp)
+LLAMACPP_VOCAB_APART = 128
 
 
 @cache
@@ -79,11 +82,34 @@ def _drafter(row: dict[str, Any]) -> Drafter:
         max_context=row["max_context"],
         trained_depth=row["trained_depth"],
         shape=shape,
-        engines=tuple(row["engines"]),
+        engines=engines_of(row),
         recommended=recommended_setting(row),
         licence=row["licence"],
         source=row_source(row),
     )
+
+
+def engines_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the engines that a published drafter loads on, beside its target."""
+    if row["method"] != Method.DRAFT_MODEL or row["path_or_id"] is None:
+        return tuple(row["engines"])
+    draft = _known_shape(row["path_or_id"])
+    return _engines_that_pair(row["engines"], _known_shape(row["target"]), draft)
+
+
+def _engines_that_pair(
+    engines: Sequence[str], target: ModelShape | None, draft: ModelShape | None
+) -> tuple[str, ...]:
+    """Return the engines without those that refuse the two vocabulary sizes at start-up.
+
+    vLLM wants them equal (vllm/config/speculative.py, 0.33.0), llama.cpp no further apart than 128
+    (common/speculative.cpp, b11434). Only draft models have a shape here.
+    """
+    if draft is None or target is None:
+        return tuple(engines)
+    apart = abs(target.vocab_size - draft.vocab_size)
+    refusing = {"vllm": apart > 0, "llamacpp": apart > LLAMACPP_VOCAB_APART}
+    return tuple(name for name in engines if not refusing.get(name, False))
 
 
 def recommended_setting(row: dict[str, Any]) -> str | None:
@@ -129,7 +155,7 @@ def _small_models(shape: ModelShape) -> list[Drafter]:
                 n_layers=draft.n_layers,
                 vocab_size=draft.vocab_size,
                 shape=draft,
-                engines=tuple(engines),
+                engines=_engines_that_pair(engines, shape, draft),
                 source=Source(
                     reference=reference, grade=Grade(grade), date=CATALOG_DATE, note=note
                 ),

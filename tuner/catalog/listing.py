@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tuner.catalog.accelerators import find_accelerator
-from tuner.catalog.drafters import drafters_for, published_drafters, recommended_setting
+from tuner.catalog.drafters import drafters_for, engines_of, published_drafters, recommended_setting
 from tuner.catalog.models import resolve_model
 from tuner.catalog.names import match, nearest, quoted
 from tuner.catalog.tables import CATALOG_DATE, read_document, read_rows
@@ -50,7 +50,15 @@ def drafter_rows(words: str = "") -> list[Row]:
         if not rows and resolve_model(words)[0] is None:
             targets = [row["target"] for row in table]
             raise _unknown(words, [*targets, *read_rows("models")], "target or drafter")
-    return [{**row, "setting": recommended_setting(row), "date": CATALOG_DATE} for row in rows]
+    return [
+        {
+            **row,
+            "engines": list(engines_of(row)),
+            "setting": recommended_setting(row),
+            "date": CATALOG_DATE,
+        }
+        for row in rows
+    ]
 
 
 def small_model_rows(target_id: str) -> list[Row]:
