@@ -15,9 +15,9 @@ from tuner.simulate.attention import (
     tree_mask,
     tree_positions,
 )
-from tuner.simulate.batched import run_batch
-from tuner.simulate.kv import KvCache, LengthCache, PagedCache, ScratchCache, replay
-from tuner.simulate.models import random_table
+from tuner.simulate.batched import BatchRun, run_batch
+from tuner.simulate.kv import KvCache, KvCounts, LengthCache, PagedCache, ScratchCache, replay
+from tuner.simulate.models import FloatArray, random_table
 from tuner.simulate.pairs import perturbed
 from tuner.simulate.tree_step import widths_tree
 
@@ -50,7 +50,7 @@ def tree_mask_lesson() -> Outcome:
                 str(node),
                 str(small.depths[node]),
                 f"L+{small.depths[node]}",
-                *("■" if sees else "·" for sees in mask[node]),
+                *("x" if sees else "." for sees in mask[node]),
             )
             for node in range(7)
         ),
@@ -90,17 +90,39 @@ def kv_rollback() -> Outcome:
         num_speculative_tokens=3,
         rng=rng,
     )
-    shown = PagedCache(2, num_blocks=64, block_size=4)
+    shown, lengths = _first_steps(run, 6)
+    totals, counts = _three_caches(run)
+    steps = np.arange(len(lengths))
+    return Outcome(
+        findings=(
+            "Each sequence goes back on its own: to prefix + accepted drafts + 1. The final token "
+            "of a step gets its entry in the next pass.",
+            f"Of {counts.computed:,} computed entries {counts.discarded:,} were of rejected "
+            f"drafts; {counts.recomputed} committed entries were computed twice.",
+        ),
+        tables=(shown, totals),
+        curves=(
+            curve("sequence A", steps, lengths[:, 0]),
+            curve("sequence B", steps, lengths[:, 1]),
+        ),
+        x_label="step",
+        y_label="valid entries",
+    )
+
+
+def _first_steps(run: BatchRun, steps: int) -> tuple[LessonTable, FloatArray]:
+    """Return the table of the first steps, and the valid lengths before and after each."""
+    cache = PagedCache(2, num_blocks=64, block_size=4)
     rows = []
-    lengths = np.zeros((7, 2))
+    lengths = np.zeros((steps + 1, 2))
     roots = np.array([1, 1])
-    for step in range(6):
-        before = shown.length
-        shown.write(np.concatenate([roots[:, None], run.drafts[step]], axis=1))
-        held = [len(table) for table in shown.tables]
-        shown.commit(run.num_accepted[step] + 1)
+    for step in range(steps):
+        before = cache.length
+        cache.write(np.concatenate([roots[:, None], run.drafts[step]], axis=1))
+        held = [len(table) for table in cache.tables]
+        cache.commit(run.num_accepted[step] + 1)
         roots = run.final[step]
-        lengths[step + 1] = shown.length
+        lengths[step + 1] = cache.length
         for sequence, name in enumerate("AB"):
             kept = int(run.num_accepted[step, sequence])
             rows.append(
@@ -109,53 +131,34 @@ def kv_rollback() -> Outcome:
                     str(before[sequence]),
                     str(before[sequence] + 4),
                     str(kept),
-                    f"{before[sequence]} + {kept} + 1 = {shown.length[sequence]}",
-                    f"{held[sequence]} → {len(shown.tables[sequence])}",
+                    f"{before[sequence]} + {kept} + 1 = {cache.length[sequence]}",
+                    f"{held[sequence]} → {len(cache.tables[sequence])}",
                 )
             )
+    table = LessonTable(
+        title=f"first {steps} steps of sequences A and B, N = 3: valid entries and blocks of 4",
+        columns=("step", "valid", "written to", "accepted", "rolled back to", "blocks"),
+        rows=tuple(rows),
+    )
+    return table, lengths
+
+
+def _three_caches(run: BatchRun) -> tuple[LessonTable, KvCounts]:
+    """Return the work of three caches under one run, and the counts of the length cache."""
     caches: dict[str, KvCache] = {
         "scratch buffer, copied": ScratchCache(2, 1_000),
         "one buffer, logical length": LengthCache(2, 1_000),
         "paged, blocks of 4": PagedCache(2, num_blocks=500, block_size=4),
     }
-    totals = []
+    rows = []
     for name, cache in caches.items():
         replay(cache, np.array([1, 1]), run.drafts, run.num_accepted, run.final)
         counts = cache.counts
-        totals.append(
-            (
-                name,
-                str(counts.computed),
-                str(counts.committed),
-                str(counts.discarded),
-                str(counts.copied),
-                str(counts.recomputed),
-            )
-        )
-    counts = caches["one buffer, logical length"].counts
-    return Outcome(
-        findings=(
-            "Each sequence goes back on its own: to prefix + accepted drafts + 1. The final token "
-            "of a step gets its entry in the next pass.",
-            f"Of {counts.computed:,} computed entries {counts.discarded:,} were of rejected "
-            f"drafts; {counts.recomputed} committed entries were computed twice.",
-        ),
-        tables=(
-            LessonTable(
-                title="first 6 steps of sequences A and B, N = 3: valid entries and blocks of 4",
-                columns=("step", "valid", "written to", "accepted", "rolled back to", "blocks"),
-                rows=tuple(rows),
-            ),
-            LessonTable(
-                title="200 steps, entries",
-                columns=("cache", "computed", "committed", "discarded", "copied", "twice"),
-                rows=tuple(totals),
-            ),
-        ),
-        curves=(
-            curve("sequence A", np.arange(7), lengths[:, 0]),
-            curve("sequence B", np.arange(7), lengths[:, 1]),
-        ),
-        x_label="step",
-        y_label="valid entries",
+        work = (counts.computed, counts.committed, counts.discarded, counts.copied)
+        rows.append((name, *map(str, work), str(counts.recomputed)))
+    table = LessonTable(
+        title="200 steps, entries",
+        columns=("cache", "computed", "committed", "discarded", "copied", "twice"),
+        rows=tuple(rows),
     )
+    return table, caches["one buffer, logical length"].counts
