@@ -32,8 +32,8 @@ def verdict(proof: Proof) -> str:
     missed = [fault.fault for fault in proof.faults if not fault.caught]
     text = (
         f"{failed} of {counted(laws, 'enumerated law')} differ from the target's (by up to "
-        f"{worst:.2g}), {noticed} of {counted(len(proof.samples), 'chi-square test')} and "
-        f"{'the' if not proof.divergence.fits else 'not the'} G-test notice."
+        f"{worst:.2g}), {noticed} of {counted(len(proof.samples), 'chi-square test')} notice, and "
+        f"the G-test {'does not' if proof.divergence.fits else 'does'}."
     )
     if proof.is_lossy:
         distance = max(check.total_variation for check in proof.enumeration)

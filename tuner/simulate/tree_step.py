@@ -18,6 +18,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from tuner.simulate.batched import draw
 from tuner.simulate.models import FloatArray, IntArray, NextToken, RowArray
 from tuner.simulate.reference import Chance, Step, next_row
 from tuner.simulate.rules import acceptance_probability, residual
@@ -182,8 +183,6 @@ class TreeBatch:
         node_windows : (B, nodes + 1, W) context after each node
         rows : (B, nodes + 1, V) draft rows under the nodes that have children
         """
-        from tuner.simulate.batched import draw
-
         batch, window = windows.shape
         size = len(self.tree.parents)
         tokens = np.full((batch, size), NO_TOKEN, dtype=np.int64)
@@ -219,8 +218,6 @@ class TreeBatch:
         emitted : (B, depth + 1) accepted path and final token from the left, then -1
         num_accepted : (B,)
         """
-        from tuner.simulate.batched import draw
-
         batch, window = windows.shape
         tokens, node_windows, draft_rows = self.draft(windows, drafter, rng)
         target_rows = np.asarray(
