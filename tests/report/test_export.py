@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuner.advise.predict import Answer
+from tuner.catalog.priors import load_cost_prior
 from tuner.cli.output_schemas import predict_schema, recommend_schema
 from tuner.records.config import CostParts, Prediction
 from tuner.records.decision import Recommendation, State
@@ -72,6 +73,21 @@ def test_keys_and_identities(name: str, request: pytest.FixtureRequest) -> None:
     assert result["decision"]["break_even_acceptance_length"] == best["step_cost_ratio"]
     assert result["decision"]["state"] == item.decision.state.value
     assert any(config["method"] == "none" for config in result["configs"])
+
+
+def test_evidence_is_what_this_row_rests_on(switched_on: Recommendation) -> None:
+    """The table of step times stands for its sources; own ids come first and are at most 20."""
+    shared = load_cost_prior().evidence
+    assert len(shared) > 20
+    item = switched_on.configs[0]
+    found = prediction_dict(replace(item, evidence=("es1", "bench of 3 May", *shared)))
+    assert found["evidence"] == ["es1", "bench of 3 May", "cost_prior.json"]
+    assert found["evidence_count"] == 2 + len(shared)
+    many = tuple(f"id{place}" for place in range(50))
+    found = prediction_dict(replace(item, evidence=(*many, *shared)))
+    assert found["evidence"] == [*many[:19], "cost_prior.json"]
+    assert prediction_dict(replace(item, evidence=many))["evidence"] == list(many[:20])
+    assert prediction_dict(replace(item, evidence=()))["evidence"] == []
 
 
 def test_schedule_rows_and_commands(switched_on: Recommendation) -> None:

@@ -42,6 +42,16 @@ def document(title: str, **properties: Schema) -> Schema:
     return {"$schema": DIALECT, "title": f"specdec-tune {title}", **body}
 
 
+def one_of(title: str, *forms: Schema) -> Schema:
+    """Return a document of version 1 that has one of several forms, told apart by their keys."""
+    return {**document(title), "anyOf": list(forms)}
+
+
+def sometimes(schema: Schema, **properties: Schema) -> Schema:
+    """Return a record that has these keys besides, where they apply."""
+    return {**schema, "properties": {**schema["properties"], **properties}}
+
+
 INTERVAL = record(mean=NUMBER, p10=NUMBER, p90=NUMBER)
 WHERE = record(file=nullable(TEXT), line=nullable(WHOLE), key=nullable(TEXT))
 TREE = {"type": "string", "pattern": r"^\d+/\d+/\d+$"}
@@ -52,6 +62,7 @@ CONFIG = record(
     tree=nullable({"anyOf": [TREE, {"type": "object"}]}),
     verify_tokens={"type": "integer", "minimum": 1},
     verify_rule={"enum": [str(rule) for rule in VerifyRule] + ["lossless", "lossy"]},
+    acceptance_rule={"enum": [str(rule) for rule in VerifyRule]},
     lossy=FLAG,
     batch=NUMBER,
     temperature=NUMBER,
@@ -74,6 +85,7 @@ CONFIG = record(
     max_batch=nullable(WHOLE),
     acceptance_source=TEXT,
     evidence=array(TEXT),
+    evidence_count=WHOLE,
 )
 BASELINE = record(tpot_ms=nullable(INTERVAL), output_tok_s=nullable(NUMBER), batch=NUMBER)
 WARNINGS = array(record(code=TEXT, message=TEXT))
@@ -85,12 +97,16 @@ ASSUMPTIONS = array(
         source=TEXT,
     )
 )
-SCHEDULE_ROW: Schema = {"method": METHOD, "num_speculative_tokens": WHOLE}
+SETTING: Schema = {"method": METHOD, "num_speculative_tokens": WHOLE}
+SCHEDULE_ROW: Schema = {**SETTING, "tree": nullable(TREE), "speedup": NUMBER}
 SCHEDULE = record(
     by_batch=array(record(**{"from": WHOLE, "to": WHOLE}, **SCHEDULE_ROW)),
     by_temperature=array(record(**{"from": NUMBER, "to_exclusive": NUMBER}, **SCHEDULE_ROW)),
 )
-COMMAND = record(version=TEXT, argv=array(TEXT), shell=TEXT, config={"type": "object"})
+COMMAND = sometimes(
+    record(version=TEXT, argv=array(TEXT), shell=TEXT, config={"type": "object"}),
+    files={"type": "object", "additionalProperties": TEXT},
+)
 STATE: Schema = {"enum": ["on", "off", "measure"]}
 NEXT_MEASUREMENT = nullable(record(what=TEXT, why=TEXT, command=nullable(TEXT)))
 PROVENANCE = {"tool_version": TEXT, "catalog_date": TEXT}
@@ -103,7 +119,7 @@ DECISION = record(
 
 
 def recommend_schema() -> Schema:
-    """Return the schema of ``recommend --json``."""
+    """Return the schema of ``recommend --json``, and of the commands alone (``--emit`` …)."""
     result = record(
         profile=TEXT,
         decision=DECISION,
@@ -119,7 +135,16 @@ def recommend_schema() -> Schema:
         assumptions=ASSUMPTIONS,
         next_measurement=NEXT_MEASUREMENT,
     )
-    return document("recommend --json", **PROVENANCE, profiles=array(result))
+    command = sometimes(
+        record(engine={"enum": [str(engine) for engine in Engine]}, warnings=WARNINGS),
+        **COMMAND["properties"],
+    )
+    command["required"] += COMMAND["required"]
+    return one_of(
+        "recommend --json",
+        record(**PROVENANCE, profiles=array(result)),
+        record(commands=array(command)),
+    )
 
 
 def predict_schema() -> Schema:
@@ -160,14 +185,20 @@ def sweep_schema() -> Schema:
         speedup=nullable(NUMBER),
     )
     optimum = record(alpha=SHARE, c=NUMBER, num_speculative_tokens=WHOLE, speedup=NUMBER)
-    step = record(value=NUMBER, state=STATE, speedup=nullable(INTERVAL), best=nullable(CONFIG))
-    change = record(**{"from": NUMBER, "to": NUMBER}, state=STATE, **SCHEDULE_ROW)
+    step = record(
+        value=NUMBER,
+        state=STATE,
+        plain_tpot_ms=nullable(INTERVAL),
+        speedup=nullable(INTERVAL),
+        best=nullable(CONFIG),
+    )
+    change = record(**{"from": NUMBER, "to": NUMBER}, state=STATE, **SETTING)
     swept = record(profile=TEXT, over=TEXT, points=array(step), changes=array(change))
-    forms = [
+    return one_of(
+        "sweep --json",
         record(points=array(point), optima=array(optimum)),
         record(**PROVENANCE, profiles=array(swept)),
-    ]
-    return {**document("sweep --json"), "anyOf": forms}
+    )
 
 
 def tree_schema() -> Schema:
@@ -182,32 +213,132 @@ def tree_schema() -> Schema:
         depth_histogram=array(WHOLE),
         mask=nullable(array({"anyOf": [TEXT, array(WHOLE)]})),
         engines={"type": "object", "additionalProperties": nullable({"type": "object"})},
+        limits=record(nodes=WHOLE, depth=nullable(WHOLE), allow_gaps=FLAG),
+        survival=array(SHARE),
+        comparison={"type": "object", "additionalProperties": nullable({"type": "object"})},
     )
 
 
 def verify_schema() -> Schema:
     """Return the schema of ``verify --json``."""
-    check = record(ok=FLAG)
+    fit: Schema = {
+        "samples": WHOLE,
+        "statistic": nullable(NUMBER),
+        "degrees_of_freedom": WHOLE,
+        "critical": nullable(NUMBER),
+        "p_value": NUMBER,
+        "ok": FLAG,
+    }
+    law = record(
+        case=TEXT,
+        vocab_size=WHOLE,
+        num_speculative_tokens=WHOLE,
+        outcomes=WHOLE,
+        max_deviation=NUMBER,
+        total_variation=NUMBER,
+        ok=FLAG,
+    )
+    sampled = record(case=TEXT, num_speculative_tokens=WHOLE, restarts=WHOLE, steps=WHOLE, **fit)
+    divergence = record(
+        vocab_size=WHOLE,
+        num_speculative_tokens=WHOLE,
+        acceptance_rate=NUMBER,
+        kl=nullable(NUMBER),
+        expected_kl=NUMBER,
+        **fit,
+    )
+    fault = record(fault=TEXT, what=TEXT, total_variation=NUMBER, power=NUMBER, caught=FLAG, **fit)
     return document(
         "verify --json",
         exact=FLAG,
         seed=WHOLE,
         level=SHARE,
-        enumeration=array(check),
-        chi_square=array(check),
-        g_test=nullable(check),
-        planted_faults=array(check),
+        rule=TEXT,
+        lossy=FLAG,
+        fault=nullable(TEXT),
+        enumeration=array(law),
+        chi_square=array(sampled),
+        g_test=divergence,
+        planted_faults=array(fault),
+    )
+
+
+def simulate_schema() -> Schema:
+    """Return the schema of ``simulate --json``: of trials by K, or of trees beside chains."""
+    trial = record(
+        quality=TEXT,
+        vocab_size=WHOLE,
+        num_speculative_tokens=WHOLE,
+        sequences=WHOLE,
+        steps=WHOLE,
+        kl=nullable(NUMBER),
+        total_variation=NUMBER,
+        acceptance_rate=record(
+            given=nullable(NUMBER),
+            one_minus_total_variation=NUMBER,
+            measured=NUMBER,
+            standard_error=nullable(NUMBER),
+        ),
+        conditional_acceptance=array(nullable(NUMBER)),
+        acceptance_length=record(measured=NUMBER, standard_error=nullable(NUMBER), formula=NUMBER),
+        accepted_histogram=array(WHOLE),
+        draft_cost_ratio=NUMBER,
+        time_per_token=NUMBER,
+        speedup=NUMBER,
+        kv_cache={"type": "object", "additionalProperties": WHOLE},
+    )
+    length = record(measured=NUMBER, standard_error=NUMBER)
+    tree = record(
+        name=TEXT,
+        verify_tokens=WHOLE,
+        draft_steps=WHOLE,
+        acceptance_length=length,
+        chain_with_equal_verify_tokens=length,
+        chain_with_equal_draft_steps=length,
+    )
+    head: Schema = {"models": TEXT, "seed": WHOLE}
+    return one_of(
+        "simulate --json",
+        record(**head, trials=array(trial)),
+        record(**head, trees=array(tree)),
+    )
+
+
+def lesson_schema() -> Schema:
+    """Return the schema of ``lesson --json``: the list, one lesson, or what was written."""
+    table = record(title=TEXT, columns=array(TEXT), rows=array(array(TEXT)))
+    curve = record(label=TEXT, x=array(NUMBER), y=array(NUMBER))
+    return one_of(
+        "lesson --json",
+        record(lessons=array(record(name=TEXT, title=TEXT))),
+        record(
+            name=TEXT,
+            title=TEXT,
+            findings=array(TEXT),
+            tables=array(table),
+            x=TEXT,
+            y=TEXT,
+            curves=array(curve),
+            related=array(TEXT),
+        ),
+        record(written=array(TEXT)),
     )
 
 
 def catalog_schema() -> Schema:
     """Return the schema of ``catalog --json``; the columns of a row depend on the topic."""
-    return document("catalog --json", **PROVENANCE, topic=TEXT, rows=array({"type": "object"}))
+    return document(
+        "catalog --json",
+        **PROVENANCE,
+        topic=nullable(TEXT),
+        filter=nullable(TEXT),
+        rows=array({"type": "object"}),
+    )
 
 
 def skill_schema() -> Schema:
-    """Return the schema of ``skill --json``."""
-    return document("skill --json", name=TEXT, text=TEXT)
+    """Return the schema of ``skill --json``: the text, or with ``--install`` the files."""
+    return one_of("skill --json", record(name=TEXT, text=TEXT), record(written=array(TEXT)))
 
 
 def init_schema() -> Schema:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tuner import __version__
 from tuner.catalog import CATALOG_DATE
+from tuner.catalog.priors import load_cost_prior
 from tuner.records.config import Prediction
 from tuner.records.decision import (
     Baseline,
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 Json = dict[str, object]
 SCHEMA_VERSION = 1
+#: ids of evidence a row names; ``evidence_count`` counts all
+MOST_EVIDENCE = 20
+#: the file of fitted step times, which stands for its sources
+COST_PRIOR_ID = "cost_prior.json"
 
 
 def recommendation_document(found: Sequence[Recommendation]) -> Json:
@@ -144,8 +149,22 @@ def prediction_dict(item: Prediction) -> Json:
         "fits_memory": item.fits_memory,
         "max_batch": item.max_batch,
         "acceptance_source": item.acceptance_source,
-        "evidence": list(item.evidence),
+        "evidence": evidence_of(item.evidence),
+        "evidence_count": len(item.evidence),
     }
+
+
+def evidence_of(ids: Sequence[str]) -> list[str]:
+    """Return what this row rests on, without what all rows rest on alike.
+
+    Step times of every setup come from one table fitted on all sources together: that table is
+    named in the place of its sources (``catalog priors --json`` and data/README.md have those).
+    """
+    shared = frozenset(load_cost_prior().evidence)
+    own = [name for name in ids if name not in shared]
+    if len(own) < len(ids):
+        own = [*own[: MOST_EVIDENCE - 1], COST_PRIOR_ID]
+    return own[:MOST_EVIDENCE]
 
 
 def baseline_dict(item: Baseline) -> Json:
