@@ -143,3 +143,29 @@ def test_a_row_at_another_temperature_counts_with_doubt():
     moved = believe(prior, hot, [row], max_k=3)
     assert moved.length[3] < same.length[3]
     assert moved.length_log_sd[3] > same.length_log_sd[3]
+
+
+def test_a_served_tree_informs_the_chain_with_doubt():
+    prior = load_acceptance_prior()
+    tree = AcceptanceObservation(
+        method=Method.EAGLE3, num_speculative_tokens=5, tree=(5, 3, 6), acceptance_length=3.6
+    )
+    before, after = believe(prior, QUERY, max_k=5), believe(prior, QUERY, [tree], max_k=5)
+    assert after.length[5] > before.length[5]
+    assert 0.05 < after.length_log_sd[5] < before.length_log_sd[5]
+
+
+def test_lookup_counts_without_steps_leave_coverage_to_the_prior():
+    prior = load_acceptance_prior()
+    query = AcceptanceQuery(method=Method.NGRAM, target=TARGET, task=Task.CODE)
+    counts = AcceptanceCounts(
+        num_drafts=100_000,
+        num_draft_tokens=300_000,
+        num_accepted_tokens=180_000,
+        accepted_per_position=(80_000, 60_000, 40_000),
+    )
+    row = AcceptanceObservation(method=Method.NGRAM, num_speculative_tokens=3, counts=counts)
+    before, after = believe(prior, query, max_k=3), believe(prior, query, [row], max_k=3)
+    assert after.survival[0] == pytest.approx(before.survival[0], abs=0.05)
+    assert after.conditional[1:] == pytest.approx([0.75, 2 / 3], abs=0.02)
+    assert after.coverage < 1.0

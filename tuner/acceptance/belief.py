@@ -180,7 +180,7 @@ def _measured(
 ) -> Measured:
     measured = Measured()
     for row in observed:
-        if row.method is not query.method or row.tree is not None:
+        if row.method is not query.method:
             continue
         if row.drafter is not None and query.drafter is not None and row.drafter != query.drafter:
             continue
