@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.cost_rows import DRAFT, PLAIN_NOISE, RATIO, STEP, FitRow, make_row
+from scripts.cost_rows import DRAFT, DRAFT_SHARE, PLAIN_NOISE, RATIO, STEP, FitRow, make_row
 from scripts.cost_serving import SERVING_SOURCE, serving_rows
 from scripts.cost_setups import Configuration
 from scripts.evidence_rows import DATA
@@ -20,6 +20,7 @@ from tuner.records.model import Drafter, ModelShape
 CURVE_SOURCE = "cost_curve_dsv4flash_b300"
 MODELLED_SOURCE = "step_times_modelled"
 LINEAR_SOURCE = "SpecDecode-Bench simulator data"
+SHARE_SOURCE = "SpecDecode-Bench paper"
 REAL_ENGINE_SOURCE = "real_engine/forward_ms.csv"
 
 PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DRAFT_KIND[Method.NONE])
@@ -31,6 +32,8 @@ _FITTED_BATCHES = (1.0, 4.0, 16.0, 32.0)
 #: a modelled number informs less than a measured one
 _MODELLED_NOISE = 0.15
 _CURVE_NOISE = 0.03
+#: cache and noise of the shares of draft time: chat prompts, read off a figure (assumed)
+_SHARE_CONTEXT, _SHARE_NOISE = 400.0, 0.2
 #: largest step of the B300 curve that still runs from a captured graph
 GRAPH_TOKENS = 1100.0
 #: block that DSpark drafts in the run behind the curve (survival is stated for 7 positions)
@@ -81,6 +84,7 @@ def file_rows(data: Path = DATA, *, exclude: frozenset[str] = frozenset()) -> li
         CURVE_SOURCE: _curve_rows,
         MODELLED_SOURCE: _modelled_rows,
         LINEAR_SOURCE: _linear_rows,
+        SHARE_SOURCE: _share_rows,
         REAL_ENGINE_SOURCE: _forward_rows,
         SERVING_SOURCE: _serving_rows,
     }
@@ -250,6 +254,38 @@ def _linear_rows(data: Path) -> list[FitRow]:
                     value=fixed + by_token + by_cache,
                     weights=STEP,
                     noise=PLAIN_NOISE,
+                )
+            )
+    return found
+
+
+def _share_rows(data: Path) -> list[FitRow]:
+    """Share of a step that a small draft model takes, where batch and K are stated."""
+    found = []
+    with open(data / "extra_costs.csv", newline="", encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            known = row["metric"] == "draft_time_share" and row["batch"] and row["draft_params_b"]
+            if not known or row["method"] != "draft-model":
+                continue
+            setup = CostSetup(
+                target=find_model(f"Qwen/{row['target_model']}"),
+                hardware=Hardware(accelerator=find_accelerator("H100-SXM")),
+                engine=Engine.VLLM,
+            )
+            shape = find_model(f"Qwen/{row['draft_model']}")
+            method = Method.DRAFT_MODEL
+            drafter = Drafter(path_or_id=shape.model_id, method=method, shape=shape)
+            length = float(row["draft_len_k"])
+            found.append(
+                make_row(
+                    setup,
+                    DraftPlan(method=method, kind=DRAFT_KIND[method], drafter=drafter),
+                    Configuration(float(row["batch"]), length, length + 1.0, _SHARE_CONTEXT),
+                    ids=(row["id"],),
+                    source=SHARE_SOURCE,
+                    value=float(row["value"]),
+                    weights=DRAFT_SHARE,
+                    noise=_SHARE_NOISE,
                 )
             )
     return found

@@ -22,6 +22,7 @@ from tuner.records.methods import DRAFT_KIND, DraftKind, Engine, Method
 RATIO: tuple[float, float, float] = (1.0, -1.0, 0.0)
 STEP: tuple[float, float, float] = (1.0, 0.0, 0.0)
 DRAFT: tuple[float, float, float] = (0.0, 0.0, 1.0)
+DRAFT_SHARE: tuple[float, float, float] = (-1.0, 0.0, 1.0)
 #: standard deviations of ln(number), assumed from what repeated runs show (SpecBundle's and Jella's
 #: repeats move by 3–8 %): a ratio, a plain time on stated hardware, a plain time that holds prefill
 RATIO_NOISE = 0.05

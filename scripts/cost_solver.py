@@ -191,18 +191,10 @@ def solve(
 ) -> Fitted:
     """Return the fit.
 
-    Parameters
-    ----------
-    mean, mean_sd
-        Belief about the common parameters before the rows.
-    level_sd
-        Standard deviation of a level's shift before anything is seen (partial pooling).
-    level_mean
-        Expected shifts of levels for which physics says something.
-    start
-        An earlier fit to start from, or None.
-    spread
-        Standard deviations from setup to setup to start from.
+    ``mean`` and ``mean_sd`` are the belief about the common parameters before the rows,
+    ``level_mean`` and ``level_sd`` the expected shifts of levels and how far they may be off
+    (partial pooling), ``spread`` the standard deviations from setup to setup to begin with, and
+    ``start`` an earlier fit to start from.
     """
     problem = Problem(rows, missed)
     prior_beta = np.concatenate(

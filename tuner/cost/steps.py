@@ -24,7 +24,7 @@ from tuner.cost.terms import (
     stack_constants,
 )
 from tuner.records.cost import CostSetup, DraftPlan
-from tuner.records.methods import DraftKind
+from tuner.records.methods import DraftKind, Method
 
 FloatArray = NDArray[np.float64]
 
@@ -43,6 +43,8 @@ class StepTerms(NamedTuple):
     first_passes: FloatArray
     replays: FloatArray
     has_drafter: bool
+    #: 1 where the draft pass is a head whose shape is assumed, 0 for a language model
+    is_head: FloatArray
     #: 1 where speculation is on
     is_on: FloatArray
     #: verified tokens of all sequences of a replica where speculation is on
@@ -112,6 +114,7 @@ def step_terms(
         first_passes=first * is_on,
         replays=is_on if replays_tokens else none,
         has_drafter=has_drafter,
+        is_head=none if plan.method is Method.DRAFT_MODEL else np.ones_like(batch),
         is_on=is_on,
         verified=passes.batch[0] * counts[0] * is_on,
         lookup_s=batch * LOOKUP_S * is_on if plan.kind is DraftKind.LOOKUP else none,
@@ -131,6 +134,7 @@ def join_terms(several: list[StepTerms]) -> StepTerms:
         first_passes=np.concatenate([terms.first_passes for terms in several]),
         replays=np.concatenate([terms.replays for terms in several]),
         has_drafter=rows == 4,
+        is_head=np.concatenate([terms.is_head for terms in several]),
         is_on=np.concatenate([terms.is_on for terms in several]),
         verified=np.concatenate([terms.verified for terms in several]),
         lookup_s=np.concatenate([terms.lookup_s for terms in several]),
@@ -162,10 +166,10 @@ def step_parts(terms: StepTerms, log_parameters: FloatArray) -> StepParts:
         none = np.zeros_like(baseline.seconds)
         draft = PassTimes(none, np.zeros_like(baseline.gradient))
         return StepParts(baseline, draft, verify, overhead, none)
-    scale = np.exp(log_parameters[INDEX["draft_scale"]])
+    scale = np.exp(log_parameters[INDEX["draft_scale"]] * terms.is_head)
     fixed = np.exp(log_parameters[INDEX["draft_pass_overhead_s"]])
-    first = _draft_pass(_row(passes, 2), scale, fixed)
-    later = _draft_pass(_row(passes, 3), scale, fixed)
+    first = _draft_pass(_row(passes, 2), scale, terms.is_head, fixed)
+    later = _draft_pass(_row(passes, 3), scale, terms.is_head, fixed)
     draft = _sum(_times(first, terms.first_passes), _times(later, terms.later_passes))
     if np.any(terms.replays):
         overhead = _sum(overhead, _times(first, terms.replays))
@@ -173,9 +177,11 @@ def step_parts(terms: StepTerms, log_parameters: FloatArray) -> StepParts:
     return StepParts(baseline, draft, verify, overhead, one_pass * terms.is_on)
 
 
-def _draft_pass(one: PassTimes, scale: FloatArray, fixed_s: FloatArray) -> PassTimes:
+def _draft_pass(
+    one: PassTimes, scale: FloatArray, is_head: FloatArray, fixed_s: FloatArray
+) -> PassTimes:
     gradient = one.gradient * scale
-    gradient[INDEX["draft_scale"]] = one.seconds * scale
+    gradient[INDEX["draft_scale"]] = one.seconds * scale * is_head
     gradient[INDEX["draft_pass_overhead_s"]] = fixed_s
     return PassTimes(one.seconds * scale + fixed_s, gradient)
 
