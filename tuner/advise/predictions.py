@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from tuner.advise.evaluate import Evaluated
@@ -14,6 +16,9 @@ from tuner.records.decision import Baseline
 from tuner.records.interval import Interval
 from tuner.records.methods import DraftKind, Method, VerifyRule
 from tuner.units import SECONDS_PER_HOUR
+
+#: How the acceptance belief says that long drafts are extrapolated.
+_BEYOND = re.compile(r"K above (\d+) ")
 
 _PASSLESS = (DraftKind.NONE, DraftKind.LOOKUP)
 
@@ -64,8 +69,9 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         max_batch=memory.max_batch if memory else None,
         acceptance_source=point.acceptance.origin,
         evidence=_evidence(point),
-        notes=_notes(point),
+        notes=_notes(point, int(point.arm.draft_steps[index])),
         speedup_log_sd=spread,
+        falls_behind=load.request_rate is not None and point.saturated,
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
@@ -91,9 +97,17 @@ def _parts(own: Evaluated, index: int) -> CostParts:
     )
 
 
-def _notes(point: ArmPoint) -> tuple[str, ...]:
+def _notes(point: ArmPoint, draft_steps: int) -> tuple[str, ...]:
+    """What qualifies this setting; a word about longer drafts than its own does not."""
     found = (note for *_, belief in point.acceptance.parts for note in belief.notes)
-    return (*dict.fromkeys(found), *point.own.notes)
+    return tuple(
+        note for note in (*dict.fromkeys(found), *point.own.notes) if _concerns(note, draft_steps)
+    )
+
+
+def _concerns(note: str, draft_steps: int) -> bool:
+    limit = _BEYOND.match(note)
+    return limit is None or draft_steps > int(limit[1])
 
 
 def plain_prediction(

@@ -159,7 +159,8 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
         # α and c by hand leave no noise for a tie to hide in.
         is_exact = not point.own.speedup_log_sd.any()
         index = shortest_within(speed, 0.0 if is_exact else TIE_TOLERANCE)
-        fits = point.memory is None or point.memory.fits
+        keeps_up = found.load.request_rate is None or not point.saturated
+        fits = (point.memory is None or point.memory.fits) and keeps_up
         chosen.append((fits, float(speed[index]), index, point))
     chosen.sort(key=lambda item: (not item[0], -item[1]))
     configs = []
@@ -167,7 +168,7 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
         # The best arm also shows its next shorter draft, so that a reader sees how flat it is.
         shown = [index, index - 1] if position == 0 and index > 0 else [index]
         configs += [prediction(found.situation, found.load, point, item) for item in shown]
-    configs.sort(key=lambda item: (item.fits_memory is False, sort_key(item, objective)))
+    configs.sort(key=lambda item: sort_key(item, objective))
     return tuple(point for *_, point in chosen), tuple(configs)
 
 
@@ -175,9 +176,12 @@ def objective_of(found: Evaluation) -> Objective:
     """Return what configurations are compared by.
 
     Where more requests are in flight than fit, those that wait outweigh the speed of those that
-    run: by Little's law the one with the highest throughput also answers soonest.
+    run: by Little's law the one with the highest throughput also answers soonest. Arrivals that
+    only some configurations keep up with rule out the others instead (``rank``).
     """
-    queues = found.plain.queues or any(point.saturated for point in found.points)
+    full = [found.plain.queues, *(point.saturated for point in found.points)]
+    is_closed = found.load.concurrency is not None
+    queues = any(full) if is_closed else all(full)
     return Objective.THROUGHPUT if queues else found.situation.profile.objective
 
 
@@ -192,11 +196,13 @@ def _merit(
     return speed if objective is Objective.LATENCY else own.batch * speed
 
 
-def sort_key(item: Prediction, objective: Objective) -> float:
-    """Return the number by which configurations are ordered, least first."""
+def sort_key(item: Prediction, objective: Objective) -> tuple[bool, bool, float]:
+    """Return what configurations are ordered by, least first: fitting, keeping up, fast."""
     if item.tpot_s is None or item.output_tok_s is None:
-        return -item.speedup.mean
-    return item.tpot_s.mean if objective is Objective.LATENCY else -item.output_tok_s
+        merit = -item.speedup.mean
+    else:
+        merit = item.tpot_s.mean if objective is Objective.LATENCY else -item.output_tok_s
+    return item.fits_memory is False, item.falls_behind, merit
 
 
 def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None) -> list[Warning_]:
@@ -225,5 +231,5 @@ def _insert_plain(
 ) -> tuple[Prediction, ...]:
     """Plain decoding takes its place in the order, not the last one by rule."""
     items = [*configs, plain]
-    items.sort(key=lambda item: (item.fits_memory is False, sort_key(item, objective)))
+    items.sort(key=lambda item: sort_key(item, objective))
     return tuple(items)

@@ -41,7 +41,7 @@ def by_batch(point: ArmPoint, chosen: Prediction) -> tuple[tuple[BatchRow, ...],
     lengths = point.arm.lengths
     table = np.vstack([np.ones(columns), speed])
     own = int(np.searchsorted(grid, chosen.batch, side="right")) - 1
-    fixed = {own: place_of(point.arm, chosen.config) + 1} if chosen.speedup.mean > 1.0 else {}
+    fixed = {own: place_of(point.arm, chosen.config) + 1 if chosen.speedup.mean > 1.0 else 0}
     rows = [
         BatchRow(
             start=int(grid[first]),
@@ -76,7 +76,7 @@ def by_temperature(
         settings += [(point.arm, place) for place in range(len(point.arm.lengths))]
     table = np.vstack(speeds)
     best = 1 + place_of(points[0].arm, chosen.config)
-    fixed = {own: best} if own is not None and chosen.speedup.mean > 1.0 else {}
+    fixed = {} if own is None else {own: best if chosen.speedup.mean > 1.0 else 0}
     rows = []
     for first, last, setting in segments(table, fixed=fixed):
         arm, place = settings[setting]

@@ -88,5 +88,7 @@ class Prediction:
     #: within a request, not doubt about the mean
     request_tpot_p50_s: float | None = None
     request_tpot_p99_s: float | None = None
+    #: requests arrive faster than it answers them
+    falls_behind: bool = False
     #: tokens that all but one in 100 chunks stay at or below
     chunk_tokens_p99: int | None = None
