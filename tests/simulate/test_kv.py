@@ -28,9 +28,8 @@ class CacheMachine(RuleBasedStateMachine):
         self.num_blocks = blocks
         self.caches = [LengthCache(batch, CAPACITY), ScratchCache(batch, CAPACITY), self.paged]
         self.truth: list[list[int]] = [[] for _ in range(batch)]
-        #: how often the valid entry at each place was computed
-        self.computed: list[list[int]] = [[] for _ in range(batch)]
-        self.passes = 0
+        #: kept entries behind a gap: what has to be moved
+        self.moved = 0
         self.kept_in_all = 0
         self.written_in_all = 0
 
@@ -56,7 +55,28 @@ class CacheMachine(RuleBasedStateMachine):
             cache.commit(kept)
         for sequence in range(self.batch):
             self.truth[sequence] += tokens[sequence, : kept[sequence]].tolist()
-        self.passes += 1
+        self.kept_in_all += int(kept.sum())
+        self.written_in_all += tokens.size
+
+    @rule(data=st.data(), width=st.integers(1, 7))
+    def tree_pass(self, data: st.DataObject, width: int) -> None:
+        """An accepted path may lie anywhere among the written nodes; the root is always kept."""
+        if max(map(len, self.truth)) + width > CAPACITY:
+            return
+        shape = {"min_size": width, "max_size": width}
+        batch = {"min_size": self.batch, "max_size": self.batch}
+        rows = st.lists(st.lists(st.integers(0, VOCAB), **shape), **batch)
+        marks = st.lists(st.lists(st.booleans(), **shape), **batch)
+        tokens, kept = np.array(data.draw(rows)), np.array(data.draw(marks))
+        kept[:, 0] = True
+        for cache in self.caches:
+            cache.write(tokens)
+            cache.commit_nodes(kept)
+        for sequence in range(self.batch):
+            path = tokens[sequence][kept[sequence]].tolist()
+            holes = kept[sequence].tolist()
+            self.moved += sum(1 for i, k in enumerate(holes) if k and not all(holes[:i]))
+            self.truth[sequence] += path
         self.kept_in_all += int(kept.sum())
         self.written_in_all += tokens.size
 
@@ -74,7 +94,7 @@ class CacheMachine(RuleBasedStateMachine):
             assert cache.counts.committed == self.kept_in_all == sum(map(len, self.truth))
             assert cache.counts.discarded == self.written_in_all - self.kept_in_all
         length, scratch, paged = self.caches
-        assert length.counts.copied == paged.counts.copied == 0
+        assert length.counts.copied == paged.counts.copied == self.moved
         assert scratch.counts.copied == self.kept_in_all
 
     @invariant()
@@ -146,9 +166,8 @@ def test_a_cache_that_rolls_back_too_far_is_seen() -> None:
     cache = Forgetful(1, 64)
     steps = np.ones((4, 1, 2), dtype=np.int64)
     ones = np.ones((4, 1), dtype=np.int64)
-    # truth: what the sampler emitted; the cache drops one valid entry a step
     replay(cache, np.array([0]), steps, ones, ones)
-    assert cache.counts.committed > cache.length[0]
+    assert cache.counts.recomputed == 3  # one entry dropped after each of four steps
 
 
 def test_full_caches_and_impossible_counts_are_errors() -> None:
@@ -163,3 +182,5 @@ def test_full_caches_and_impossible_counts_are_errors() -> None:
     cache.write(np.zeros((1, 2), dtype=np.int64))
     with pytest.raises(InputError):
         cache.commit(np.array([3]))
+    with pytest.raises(InputError):
+        cache.commit_nodes(np.ones((1, 3), dtype=np.bool_))

@@ -3,7 +3,8 @@
 A verify pass computes one entry for each of its tokens: the last emitted token (whose entry does
 not exist yet) and the N drafts. After j accepted drafts the entries of the last token and of the
 j drafts are right and the others are not: the logical length goes to prefix + j + 1. The final
-token of the step has no entry until the next pass.
+token of the step has no entry until the next pass. Of a tree the entries of the accepted path are
+kept, which need not lie side by side and are moved together.
 
 An "entry" is here the token that it was computed for, enough to see whether a cache holds what it
 should. Three ways of keeping it, as engines do: a scratch buffer that is copied on acceptance, one
@@ -23,7 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from tuner.errors import InfeasibleError, InputError
-from tuner.simulate.models import IntArray
+from tuner.simulate.models import BoolArray, IntArray
 
 EMPTY = -1
 
@@ -59,14 +60,25 @@ class KvCache(Protocol):
         """Keep the first ``kept`` entries of the last write of each sequence, shape (B,)."""
         ...
 
+    def commit_nodes(self, kept: BoolArray) -> None:
+        """Keep the marked entries of the last write, in their order, shape (B, M)."""
+        ...
+
     def content(self, sequence: int) -> list[int]:
         """Return the valid entries of one sequence in order."""
         ...
 
 
-def _check_kept(kept: IntArray, written: int) -> None:
+def _prefix(kept: IntArray, written: int) -> BoolArray:
+    """Return marks for the first ``kept`` of the written entries, shape (B, M)."""
     if (kept < 0).any() or (kept > written).any():
         raise InputError(f"only 0 to {written} of {written} written entries can be kept.")
+    return np.asarray(np.arange(written) < kept[:, None])
+
+
+def _check_marks(kept: BoolArray, batch: int, written: int) -> None:
+    if kept.shape != (batch, written):
+        raise InputError(f"{kept.shape} marks do not fit {batch} × {written} written entries.")
 
 
 class LengthCache:
@@ -94,9 +106,17 @@ class LengthCache:
 
     def commit(self, kept: IntArray) -> None:
         """Move the logical length on; see :class:`KvCache`."""
-        _check_kept(kept, self._written)
-        self.length = self.length + kept
-        _count(self.counts, kept, self._written)
+        self.commit_nodes(_prefix(kept, self._written))
+
+    def commit_nodes(self, kept: BoolArray) -> None:
+        """Close the gaps between kept entries and move the length on; see :class:`KvCache`."""
+        _check_marks(kept, len(self.length), self._written)
+        sequence, source, place = _moves(kept)
+        base = self.length[sequence]
+        self._entries[sequence, base + place] = self._entries[sequence, base + source]
+        self.counts.copied += int((source != place).sum())
+        self.length = self.length + kept.sum(axis=1)
+        _count(self.counts, kept)
         self._written = 0
 
     def content(self, sequence: int) -> list[int]:
@@ -121,16 +141,19 @@ class ScratchCache:
 
     def commit(self, kept: IntArray) -> None:
         """Copy what is kept behind the valid entries; see :class:`KvCache`."""
-        width = self._scratch.shape[1]
-        _check_kept(kept, width)
-        if int((self.length + kept).max(initial=0)) > self._entries.shape[1]:
+        self.commit_nodes(_prefix(kept, self._scratch.shape[1]))
+
+    def commit_nodes(self, kept: BoolArray) -> None:
+        """Copy the marked entries behind the valid ones; see :class:`KvCache`."""
+        _check_marks(kept, len(self.length), self._scratch.shape[1])
+        length = self.length + kept.sum(axis=1)
+        if int(length.max(initial=0)) > self._entries.shape[1]:
             raise InfeasibleError("the cache is full.")
-        sequence, column = np.nonzero(np.arange(width) < kept[:, None])
-        places = self.length[sequence] + column
-        self._entries[sequence, places] = self._scratch[sequence, column]
-        self.length = self.length + kept
+        sequence, source, place = _moves(kept)
+        self._entries[sequence, self.length[sequence] + place] = self._scratch[sequence, source]
+        self.length = length
         self.counts.copied += int(kept.sum())
-        _count(self.counts, kept, width)
+        _count(self.counts, kept)
         self._scratch = self._scratch[:, :0]
 
     def content(self, sequence: int) -> list[int]:
@@ -177,20 +200,30 @@ class PagedCache:
         self.most_blocks = max(self.most_blocks, self.blocks_in_use)
         for sequence, row in enumerate(tokens):
             places = int(self.length[sequence]) + np.arange(width)
-            blocks = np.array(self.tables[sequence], dtype=np.int64)
-            self._pool[blocks[places // self.block_size], places % self.block_size] = row
+            self._pool[self._address(sequence, places)] = row
         self.counts.computed += tokens.size
         self._written = width
 
     def commit(self, kept: IntArray) -> None:
         """Move the lengths on and give back blocks without a valid entry; see :class:`KvCache`."""
-        _check_kept(kept, self._written)
-        self.length = self.length + kept
+        self.commit_nodes(_prefix(kept, self._written))
+
+    def commit_nodes(self, kept: BoolArray) -> None:
+        """Close gaps across blocks, then as :meth:`commit`; see :class:`KvCache`."""
+        _check_marks(kept, len(self.length), self._written)
+        sequence, source, place = _moves(kept)
+        for row in np.unique(sequence[source != place]).tolist():
+            moved = sequence == row
+            base = int(self.length[row])
+            entries = self._pool[self._address(row, base + source[moved])]
+            self._pool[self._address(row, base + place[moved])] = entries
+        self.counts.copied += int((source != place).sum())
+        self.length = self.length + kept.sum(axis=1)
         for table, length in zip(self.tables, self.length, strict=True):
             while len(table) > self._blocks(int(length)):
                 self.free.append(table.pop())
                 self.blocks_returned += 1
-        _count(self.counts, kept, self._written)
+        _count(self.counts, kept)
         self._written = 0
 
     def content(self, sequence: int) -> list[int]:
@@ -202,11 +235,23 @@ class PagedCache:
     def _blocks(self, entries: int) -> int:
         return -(-entries // self.block_size)
 
+    def _address(self, sequence: int, places: IntArray) -> tuple[IntArray, IntArray]:
+        """Return block numbers and slots of places in a sequence."""
+        blocks = np.array(self.tables[sequence], dtype=np.int64)
+        return blocks[places // self.block_size], places % self.block_size
 
-def _count(counts: KvCounts, kept: IntArray, written: int) -> None:
+
+def _moves(kept: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return sequence, column and place among the kept ones of each kept entry."""
+    sequence, source = np.nonzero(kept)
+    place = (kept.cumsum(axis=1) - 1)[sequence, source]
+    return sequence, source, place
+
+
+def _count(counts: KvCounts, kept: BoolArray) -> None:
     committed = int(kept.sum())
     counts.committed += committed
-    counts.discarded += written * len(kept) - committed
+    counts.discarded += kept.size - committed
 
 
 def replay(
@@ -221,10 +266,12 @@ def replay(
     drafts : (steps, B, N)
     num_accepted, final : (steps, B)
     """
-    seen = cache.length + 0
+    computed_rightly = cache.length + 0
     for step_drafts, accepted, last in zip(drafts, num_accepted, final, strict=True):
-        cache.counts.recomputed += int(np.maximum(seen - cache.length, 0).sum())
+        # What lies beyond the valid length although it was right has to be computed again.
+        lost = np.maximum(computed_rightly - cache.length, 0)
+        cache.counts.recomputed += int(lost.sum())
         cache.write(np.concatenate([roots[:, None], step_drafts], axis=1))
         cache.commit(accepted + 1)
-        seen = np.maximum(seen, cache.length)
+        computed_rightly = computed_rightly + accepted + 1 - lost
         roots = last
