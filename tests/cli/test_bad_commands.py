@@ -88,7 +88,7 @@ CASES = [
     Case(
         "schema zzz",
         "there is no schema 'zzz'; there are profile, recommend, predict, why, sweep, tree, "
-        "verify, catalog, skill, init, error.",
+        "simulate, verify, lesson, catalog, skill, init, error.",
     ),
     Case("schema profile extra", "got unexpected extra argument"),
     Case("init", "--target is needed where no questions can be asked."),

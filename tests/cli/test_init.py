@@ -62,15 +62,15 @@ def test_the_file_is_commented_and_named_after_task_and_model(
     "target", ["a b", "null", "12", "x: y", "#7", "ünï", "a'b\"c", "- a", "{a}", "2026-05-03", "no"]
 )
 def test_any_name_of_a_model_survives(target: str, here: Path) -> None:
-    assert run(["init", "--target", target, "--output", "p.yaml"]) == 0
+    assert run(["init", "--target", target, "--output", "p.yaml", "--force"]) == 0
     found = read_profile("p.yaml").target
     assert found is not None
     assert found.model_id == target
 
 
 def test_config_and_gguf_files_are_recognised(here: Path) -> None:
-    run(["init", "--target", "models/config.json", "--output", "c.yaml"])
-    run(["init", "--target", "m.gguf", "--output", "g.yaml"])
+    run(["init", "--target", "models/config.json", "--output", "c.yaml", "--force"])
+    run(["init", "--target", "m.gguf", "--output", "g.yaml", "--force"])
     config, gguf = read_profile("c.yaml").target, read_profile("g.yaml").target
     assert config is not None
     assert gguf is not None
@@ -78,13 +78,13 @@ def test_config_and_gguf_files_are_recognised(here: Path) -> None:
 
 
 def test_a_dash_prints_the_profile(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["init", "--target", "a/b", "--output", "-"]) == 0
-    assert "target: a/b" in capsys.readouterr().out
+    assert run(["init", "--target", "Qwen/Qwen3-8B", "--output", "-"]) == 0
+    assert "target: Qwen/Qwen3-8B" in capsys.readouterr().out
     assert list(here.iterdir()) == []
 
 
 def test_json_tells_what_was_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["init", "--target", "a/b", "--output", "p.yaml", "--json"]) == 0
+    assert run(["init", "--target", "Qwen/Qwen3-8B", "--output", "p.yaml", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["schema_version"], document["file"]) == (1, "p.yaml")
     assert document["text"] == (here / "p.yaml").read_text()
@@ -92,10 +92,41 @@ def test_json_tells_what_was_written(here: Path, capsys: pytest.CaptureFixture[s
 
 def test_force_overwrites(here: Path) -> None:
     (here / "p.yaml").write_text("old")
-    assert run(["init", "--target", "a/b", "--output", "p.yaml"]) == 2
+    line = ["init", "--target", "Qwen/Qwen3-8B", "--output", "p.yaml"]
+    assert run(line) == 2
     assert (here / "p.yaml").read_text() == "old"
-    assert run(["init", "--target", "a/b", "--output", "p.yaml", "--force"]) == 0
-    assert "a/b" in (here / "p.yaml").read_text()
+    assert run([*line, "--force"]) == 0
+    assert "Qwen/Qwen3-8B" in (here / "p.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (["--target", "nope/none"], "nope/none"),
+        (["--target", "Qwen/Qwen3-8BB"], "Qwen/Qwen3-8B"),
+        (["--target", "Qwen/Qwen3-8B", "--gpu", "H100-SMX"], "H100-SXM"),
+        (["--target", "no/such/config.json"], "no/such/config.json"),
+        (["--target", "Qwen/Qwen3-8B", "--engine", "trtllm"], "TensorRT-LLM"),
+    ],
+)
+def test_what_no_command_could_look_up_is_not_written(
+    more: list[str], what: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", *more, "--output", "p.yaml"]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert what in err
+    assert "--force" in err
+    assert list(here.iterdir()) == []
+    assert run(["init", *more, "--output", "p.yaml", "--force"]) == 0
+    assert capsys.readouterr().err.startswith("warning: ")
+    assert (here / "p.yaml").exists()
+
+
+@pytest.mark.parametrize("more", [OPTIONS, ["--target", "Qwen/Qwen3-8B"]])
+def test_what_is_written_can_be_recommended(more: list[str], here: Path) -> None:
+    assert run(["init", *more, "--output", "p.yaml"]) == 0
+    assert run(["recommend", "p.yaml"]) == 0
 
 
 class Terminal:
@@ -131,7 +162,8 @@ class Terminal:
 def test_questions_on_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "--engine", "sglang", "--output", "p.yaml")
     terminal.answer("Which model", "Qwen/Qwen3-8B")
-    terminal.answer("Which device", "")
+    terminal.answer("Which device", "FOO")
+    terminal.answer("'FOO'", "")
     terminal.answer("How many of them", "none")
     terminal.answer("'none' is not possible: a whole number", "2")
     terminal.answer("What is written", "{chat: 0.5, code: 0.5}")

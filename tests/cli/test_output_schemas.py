@@ -44,7 +44,7 @@ LINES = {
         ["catalog", "priors", "eagle3"],
     ],
     "skill": [["skill"], ["skill", "--install", "{folder}"]],
-    "init": [["init", "--target", "a/b", "--output", "-"]],
+    "init": [["init", "--target", "Qwen/Qwen3-8B", "--output", "-"]],
     "sweep": [
         ["sweep", "chat-llama-3.3-70b", "--over", "batch=1:64"],
         ["sweep", "--alpha", "0,0.8,1", "--c", "0.05", "--k", "1:10"],

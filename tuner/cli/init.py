@@ -9,14 +9,20 @@ from typing import Annotated
 import typer
 
 from tuner.cli.files import check_out_file, write_file
-from tuner.cli.options import EngineName, EngineVersion, Force, SetValues
+from tuner.cli.options import EngineVersion, SetValues
 from tuner.cli.output import current_output
-from tuner.errors import InputError, Problem, ProfileError
+from tuner.errors import InputError, MissingDataError, Problem, ProfileError, TunerError
 from tuner.profile.nodes import Kind, Node
 from tuner.profile.overlay import OPTION, lay_over, set_value
 from tuner.profile.read import validate
 from tuner.profile.template import render_profile
+from tuner.records.methods import Engine
 
+EngineName = Annotated[Engine | None, typer.Option("--engine", help="Engine that serves.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite a file that exists; accept names that are not known."),
+]
 Target = Annotated[
     str | None, typer.Option(metavar="MODEL", help="Model id, config.json, or a .gguf file.")
 ]
@@ -83,7 +89,7 @@ def init(
     title = name or suggested_name(root)
     set_value(root, "name", _text(title))
     file = _place(output or f"{title}.yaml", force)
-    _check(root, title)
+    _check(root, title, force)
     _write(file, render_profile(root), title)
 
 
@@ -151,12 +157,26 @@ def _place(file: str, force: bool) -> str | None:
     return str(path)
 
 
-def _check(root: Node, title: str) -> None:
-    """Refuse what a profile could not say, naming the option rather than a line."""
+def _check(root: Node, title: str, force: bool) -> None:
+    """Refuse what a profile could not say, naming the option rather than a line.
+
+    A name that no command could look up is refused too, unless it is forced.
+    """
     try:
-        validate(root, path=None, name=title)
+        profile = validate(root, path=None, name=title)
     except ProfileError as error:
         raise ProfileError([_at_option(problem) for problem in error.problems]) from None
+    from tuner.advise.resolve import resolve
+
+    try:
+        resolve(profile)
+    except TunerError as error:
+        message = " ".join(error.lines())
+        if not force:
+            raise MissingDataError(
+                f"{message} Nothing was written; --force writes it all the same."
+            ) from None
+        current_output().warn(message)
 
 
 def _at_option(problem: Problem) -> Problem:

@@ -74,9 +74,9 @@ def _number(parameter: Any, kind: type, text: str) -> Any:
         raise _bad(parameter, f"{text!r} is not a finite number.")
     lowest, highest = parameter.min, parameter.max
     if lowest is not None and number < lowest:
-        raise _bad(parameter, f"{text} is not possible: at least {lowest}.")
+        raise _bad(parameter, f"{text} is not possible: at least {lowest:g}.")
     if highest is not None and number > highest:
-        raise _bad(parameter, f"{text} is not possible: at most {highest}.")
+        raise _bad(parameter, f"{text} is not possible: at most {highest:g}.")
     return number
 
 

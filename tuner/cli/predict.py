@@ -8,6 +8,7 @@ import typer
 
 from tuner.cli.options import EngineName, EngineVersion, ProfilePath, SetValues
 from tuner.cli.output import current_output, screen_width
+from tuner.records.workload import MOST_TEMPERATURE
 
 
 def predict(
@@ -27,7 +28,8 @@ def predict(
         list[float] | None, typer.Option("--batch", min=1, help="Sequences; repeatable.")
     ] = None,
     temperature: Annotated[
-        list[float] | None, typer.Option("--temperature", min=0, max=2, help="Repeatable.")
+        list[float] | None,
+        typer.Option("--temperature", min=0, max=MOST_TEMPERATURE, help="Repeatable."),
     ] = None,
     engine: EngineName = None,
     engine_version: EngineVersion = None,

@@ -6,7 +6,7 @@ import sys
 from typing import NamedTuple
 
 from tuner.cli.init import TEXT_KEYS, target_node
-from tuner.errors import InputError
+from tuner.errors import InputError, TunerError
 from tuner.profile.fields import NameOr, Section
 from tuner.profile.kinds import Problems, ValueKind
 from tuner.profile.nodes import Kind, Node
@@ -66,7 +66,21 @@ def _problem(key: str, text: str, kind: ValueKind) -> str | None:
         kind.read(_node(key, text), "", problems)
     except InputError as error:
         return error.message
-    return problems[0].message if problems else None
+    return problems[0].message if problems else _unknown(key, text)
+
+
+def _unknown(key: str, text: str) -> str | None:
+    """Say that a model or device is not known, which is better heard here than at the end."""
+    from tuner.catalog import find_accelerator, find_model
+
+    finders = {"target": find_model, "hardware.gpu": find_accelerator}
+    if key not in finders or (key == "target" and target_node(text).kind is Kind.MAPPING):
+        return None
+    try:
+        finders[key](text)
+    except TunerError as error:
+        return error.message
+    return None
 
 
 def _node(key: str, text: str) -> Node:

@@ -18,6 +18,7 @@ from tuner.errors import InputError
 from tuner.optimize.grid import check_grid_size, sweep_formula
 from tuner.records.methods import Engine
 from tuner.records.sweep import FloatArray, FormulaGrid, SweepAxis
+from tuner.records.workload import MOST_TEMPERATURE
 
 DEFAULT_K = "1:10"
 #: a sweep of a profile evaluates the whole main path once a value
@@ -25,7 +26,7 @@ MOST_VALUES = 512
 #: how the values of an axis are written, and their limits
 _AXES: dict[SweepAxis, tuple[Callable[[str, str], FloatArray], float, float]] = {
     SweepAxis.BATCH: (read_doubling, 1.0, math.inf),
-    SweepAxis.TEMPERATURE: (read_reals, 0.0, 2.0),
+    SweepAxis.TEMPERATURE: (read_reals, 0.0, MOST_TEMPERATURE),
     SweepAxis.DRAFT_TOKENS: (read_wholes, 1.0, 64.0),
 }
 

@@ -18,6 +18,7 @@ from tuner.profile.words import (
     OBJECTIVE,
     TASK,
 )
+from tuner.records.workload import MOST_TEMPERATURE
 
 MODEL_NAME = Text("a model id, {config: FILE}, {gguf: FILE} or {params_b: NUMBER}")
 TREE = Text("a tree STEPS/TOPK/DRAFT_TOKENS such as 5/4/8", r"^[0-9]{1,4}/[0-9]{1,4}/[0-9]{1,5}$")
@@ -29,7 +30,7 @@ TOKENS = Number(1, 10_000_000, whole=True)
 DRAFT_TOKENS = Number(1, 256, whole=True)
 EVENTS = Number(0, 10**15, whole=True)
 SHARE = Number(0, 1)
-TEMPERATURE = Number(0, 5)
+TEMPERATURE = Number(0, MOST_TEMPERATURE)
 BILLIONS = Number(0, 100_000, above=True)
 MILLISECONDS = Number(0, 10_000_000, above=True)
 POSITIVE = Number(0, 10**9, above=True)

@@ -8,6 +8,10 @@ from tuner.frozen import dataclass
 from tuner.records.acceptance import AcceptanceCounts
 from tuner.records.methods import Engine, Method, Objective, Task
 
+#: Hottest temperature of a workload: OpenAI-compatible servers document 0 to 2, and nothing was
+#: measured above.
+MOST_TEMPERATURE = 2.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
