@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin
 
 from typer.core import TyperCommand
 
+from tuner.cli.help_words import word
 from tuner.errors import InputError
 from tuner.nearest import nearest
 
@@ -36,6 +37,8 @@ def read_without_pydantic(parameters: Any) -> Any:
         kind = get_args(annotation)[0] if get_origin(annotation) is list else annotation
         if kind in (bool, str, int, float) or (isinstance(kind, type) and issubclass(kind, Enum)):
             parameter.process_value = partial(_process, parameter, kind)
+            if kind is not bool:
+                word(parameter, kind)
     return parameters
 
 

@@ -14,7 +14,8 @@ from tuner.records.workload import MOST_TEMPERATURE
 def predict(
     profile: ProfilePath,
     method: Annotated[
-        list[str] | None, typer.Option("--method", help="A method, such as eagle3; repeatable.")
+        list[str] | None,
+        typer.Option("--method", metavar="METHOD", help="Such as eagle3; repeatable."),
     ] = None,
     k: Annotated[
         list[str] | None,
@@ -25,11 +26,12 @@ def predict(
         typer.Option("--tree", metavar="STEPS/TOPK/TOKENS", help="SGLang's numbers; repeatable."),
     ] = None,
     batch: Annotated[
-        list[float] | None, typer.Option("--batch", min=1, help="Sequences; repeatable.")
+        list[float] | None,
+        typer.Option("--batch", metavar="B", min=1, help="Sequences decoded together; repeatable."),
     ] = None,
     temperature: Annotated[
         list[float] | None,
-        typer.Option("--temperature", min=0, max=MOST_TEMPERATURE, help="Repeatable."),
+        typer.Option("--temperature", metavar="T", min=0, max=MOST_TEMPERATURE, help="Repeatable."),
     ] = None,
     engine: EngineName = None,
     engine_version: EngineVersion = None,
