@@ -8,8 +8,9 @@ from importlib.resources import files
 from tuner.simulate.models import IntArray
 from tuner.simulate.ngram import text_tokens
 
-#: what the text is, for screens
-TEXT_NAME = "Shakespeare, Coriolanus, acts I and II (public domain), 60,000 characters"
+# The text: Shakespeare, "Coriolanus", from the beginning to act II, scene 3; public domain. 60,000
+# characters, as they stand at the beginning of karpathy/char-rnn@d1d7aa3,
+# data/tinyshakespeare/input.txt.
 #: folds case and punctuation so that 32 characters are left
 _FOLD = str.maketrans({";": ",", ":": ",", "!": ".", "-": " "})
 
