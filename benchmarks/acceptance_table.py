@@ -8,10 +8,40 @@ from benchmarks.acceptance_cold import ColdScore
 from benchmarks.acceptance_long import LongScore
 from benchmarks.acceptance_temperature import TemperatureScore
 
-_INTRODUCTION = """# Acceptance: what the model reaches
+_INTRODUCTION = """# Acceptance: the model and what it reaches
 
-Written by `python -m benchmarks.acceptance --write`; figures are of data that the fit behind them
-has not seen. How the model works: `docs/decisions/0001-acceptance-by-position.md`.
+The tables are written by `python -m benchmarks.acceptance --write`. Figures are of data that the
+fit behind them has not seen, but for the four constants of the temperature rules (below).
+`--measurements` and `--acceptance-by-k` score other files.
+
+## The model
+
+- **By position.** Three numbers a curve: `docs/decisions/0001-acceptance-by-position.md`.
+- **Prior.** The level is linear in method, kind of target (dense, small or large active part),
+  task, engine, maker of the drafter, size, draft share and context beyond training, with random
+  offsets of target, drafter, source, data set and source × data set. Variances come from the data;
+  residuals, sources, drafters and targets have Student-t tails. Rows of one setup count as one
+  cell; numbers read first-hand weigh 1, computed from traces .8, quoted .6, read off a chart .4.
+  Only chains are pooled: trees of papers are another thing.
+- **Interval.** Between-target, between-drafter, between-source and residual spread all stand in the
+  standard deviation of ln τ of a setup that nobody measured.
+- **Copied drafts** (n-gram, suffix): position 1 (is there a copy and does it start right) and later
+  positions (does it go on) have a number each, so coverage and run length differ by task.
+- **Update.** Observed lengths, rates by position, counts and served trees; binomial counts are
+  thinned by a design effect of 4, because steps of one request resemble each other (assumed).
+- **Temperature.** `tuner/acceptance/rules.py`: a family of next-token distributions gives α under
+  each rule. Its four constants were chosen on the pairs of the last table together with the
+  draft-sampling modes of vLLM PR 56724, so that table is not of unseen papers. A grid search with
+  one paper left out, on the ratio rule alone, errs by 1.4 % (EAGLE), 3.2 % (EAGLE-2), 3.3 %
+  (EAGLE-3) and 2.8 % (DFlash) on the paper left out. The ratio rule is taken for papers, one-hot
+  for engines whose drafts are greedy by default.
+
+## What to keep in mind
+
+- Each K of the file of τ by K is a run of its own: the floor below is what a curve's own points
+  leave when all of them are fitted.
+- A target left out is predicted with its series (source and data set) known from other targets; a
+  source left out is predicted as a user's own setup would be.
 
 """
 
