@@ -22,9 +22,11 @@ from benchmarks.accuracy_figures import (
     decision_figures,
     other_k_figures,
     speedup_figures,
+    split_figures,
 )
 from benchmarks.accuracy_folds import Folds, cost_prior_without
 from benchmarks.accuracy_lengths import extrapolation
+from benchmarks.accuracy_noise import between_sources
 from benchmarks.accuracy_real import recorded_runs
 from benchmarks.accuracy_speedup import predict_calibrated, predict_cold
 from benchmarks.accuracy_steps import (
@@ -92,6 +94,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         folds = Folds(by=way)
         folds.prepare([*(c.row for c in subjects.cells), *(s.row for s in subjects.paired)])
         report[f"leave out {way}"] = _figures(subjects, folds, options.mode)
+    report["two sources, same setting"] = between_sources(subjects.paired)
     report["step times"] = {
         "verify cost measured on B300": measured_curve(cost_prior_without(CURVE_SOURCE)),
         "modelled by aiconfigurator, counted as it counts": modelled_table(
@@ -125,6 +128,7 @@ def _figures(subjects: Subjects, folds: Folds, mode: str) -> dict[str, object]:
             for speed in subjects.paired
         }
         found["speedup, cold"] = speedup_figures(speeds, groups)
+        found["error, cold, by part"] = split_figures(speeds)
         found["on or off, cold"] = decision_figures(speeds)
     if calibrated:
         found["speedup at other K, calibrated"] = other_k_figures(cells)

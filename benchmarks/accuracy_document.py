@@ -18,6 +18,7 @@ from benchmarks.accuracy_sections import (
     cold,
     crossings,
     decisions,
+    frontier,
     left_out,
     markdown_table,
     other_k,
@@ -47,6 +48,7 @@ def document(report: Mapping[str, Any]) -> str:
     parts = [
         _head(report),
         _summary(report, by_source, by_target),
+        frontier(report),
         choice(by_source["choice of K"]),
         cold("Speedup with nothing observed, own source left out", by_source["speedup, cold"]),
     ]

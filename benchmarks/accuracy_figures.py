@@ -53,6 +53,8 @@ def choice_figures(results: Sequence[CellResult], subjects: Subjects) -> Json:
         for rule in rules
         if all(rule in r.regret for r in where_formula) and where_formula
     }
+    found["calibrated, τ observed"] = _regret([r for r in results if _has_length(r)])
+    found["calibrated, τ not observed"] = _regret([r for r in results if not _has_length(r)])
     found["by_source"] = {
         source: {
             "cells": len(own),
@@ -73,6 +75,11 @@ def choice_figures(results: Sequence[CellResult], subjects: Subjects) -> Json:
     return found
 
 
+def _regret(results: Sequence[CellResult]) -> Json:
+    losses = [r.regret["product, calibrated"] for r in results if "product, calibrated" in r.regret]
+    return {"n": len(losses), "mean": mean(losses), "p90": quantile(losses, 0.9)}
+
+
 def other_k_figures(results: Sequence[CellResult]) -> Json:
     """Error of the speedup at K that were not observed, after a plain and one speculative run."""
     found: Json = {}
@@ -86,11 +93,17 @@ def other_k_figures(results: Sequence[CellResult]) -> Json:
     both = [result for result in results if result.formula_ratio]
     found["formula, α and c fitted at the observed K"] = _errors(both, "formula_ratio")
     found["product on the formula's cells"] = _errors(both, "ratio")
+    found["τ observed"] = _errors([r for r in results if _has_length(r)], "ratio")
+    found["speed observed, τ not"] = _errors([r for r in results if not _has_length(r)], "ratio")
     found["by_source"] = {
         source: _errors(own, "ratio")
         for source, own in _by(results, lambda r: r.cell.row.source).items()
     }
     return found
+
+
+def _has_length(result: CellResult) -> bool:
+    return result.observed_k in result.cell.acceptance_length
 
 
 def _errors(results: Sequence[CellResult], name: str) -> Json:
@@ -156,6 +169,20 @@ def speedup_figures(results: Sequence[SpeedResult], groups: dict[str, str]) -> J
             for value, at in _places(results, key).items()
         }
     return found
+
+
+def split_figures(results: Sequence[SpeedResult]) -> Json:
+    """Split the cold error where τ was measured: what acceptance and what step time add."""
+    known = [r for r in results if r.speed.acceptance_length is not None]
+    lengths = [abs(r.acceptance_length / (r.speed.acceptance_length or 1.0) - 1.0) for r in known]
+    ratios = [
+        abs(r.step_ratio * r.measured / (r.speed.acceptance_length or 1.0) - 1.0) for r in known
+    ]
+    return {
+        "n": len(known),
+        "acceptance length": {"median": quantile(lengths, 0.5), "p90": quantile(lengths, 0.9)},
+        "step cost ratio": {"median": quantile(ratios, 0.5), "p90": quantile(ratios, 0.9)},
+    }
 
 
 _KEYS: dict[str, Callable[[SpeedResult], str]] = {

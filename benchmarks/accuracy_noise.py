@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
-from scripts.evidence import CHOICE_METRICS, Cell, MeasuredRow, config_key
+from benchmarks.accuracy_rules import load_class
+from scripts.evidence import CHOICE_METRICS, Cell, MeasuredRow, SpeedRow, config_key
 
 _SEED = 20261129
 _DRAWS = 400
@@ -63,4 +65,38 @@ def choice_floor(cells: Sequence[Cell], log_sd: float) -> dict[str, float | None
     return {
         "mean": float(np.mean(losses)),
         "p90": float(np.quantile(np.concatenate(tails), 0.9)),
+    }
+
+
+def between_sources(speeds: Sequence[SpeedRow]) -> dict[str, object]:
+    """Return how far two sources are apart that measured the same thing.
+
+    The same target, method, setting, kind of text and load class; drafter, device and engine may
+    differ, as they do for a reader who has only what both sources state.
+    """
+    groups: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for speed in speeds:
+        row = speed.row
+        if row.target_id is None or row.setting is None or speed.speedup is None:
+            continue
+        key = (row.target_id, row.method, row.setting, row.tasks, load_class(row.batch))
+        groups[key][row.source].append(float(np.log(speed.speedup)))
+    pairs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for by_source in groups.values():
+        for one, other in combinations(sorted(by_source), 2):
+            apart = abs(np.mean(by_source[one]) - np.mean(by_source[other]))
+            pairs[one, other].append(float(np.expm1(apart)))
+    every = [value for values in pairs.values() for value in values]
+    largest = sorted(pairs.items(), key=lambda item: -len(item[1]))[:8]
+    return {
+        "n": len(every),
+        "pairs of sources": len(pairs),
+        "median": float(np.median(every)) if every else None,
+        "p90": float(np.quantile(every, 0.9)) if every else None,
+        "pairs": [
+            {"sources": list(names), "n": len(values), "median": float(np.median(values))}
+            for names, values in largest
+        ],
     }

@@ -243,3 +243,77 @@ def left_out(report: Mapping[str, Any]) -> str:
     return "## What was scored and what was left out\n\n" + markdown_table(
         ("of", "", "count"), rows
     )
+
+
+def frontier(report: Mapping[str, Any]) -> str:
+    """What keeps the figures from their aims, in numbers of this run."""
+    figures = report["leave out source"]
+    apart, part = report["two sources, same setting"], figures["error, cold, by part"]
+    choice_, other = figures["choice of K"], figures["speedup at other K, calibrated"]
+    noise = choice_["noise"]
+    rows = [
+        (
+            "two sources, same target, method, setting, text and load",
+            f"{apart['n']} settings, {apart['pairs of sources']} pairs",
+            f"{percent(apart['median'])} apart in the median, {percent(apart['p90'])} at p90",
+        ),
+        (
+            "cold error of acceptance alone, where τ was measured",
+            f"{part['n']} rows",
+            f"{percent(part['acceptance length']['median'])} / "
+            f"{percent(part['acceptance length']['p90'])}",
+        ),
+        (
+            "cold error of the step cost ratio alone, same rows",
+            f"{part['n']} rows",
+            f"{percent(part['step cost ratio']['median'])} / "
+            f"{percent(part['step cost ratio']['p90'])}",
+        ),
+        (
+            "other K, calibrated, where the observed run states τ",
+            f"{other['τ observed']['n']} points",
+            f"{percent(other['τ observed']['median'])} / {percent(other['τ observed']['p90'])}",
+        ),
+        (
+            "other K, calibrated, where it states a speed alone",
+            f"{other['speed observed, τ not']['n']} points",
+            f"{percent(other['speed observed, τ not']['median'])} / "
+            f"{percent(other['speed observed, τ not']['p90'])}",
+        ),
+        (
+            "choice of K, calibrated, where the observed run states τ: mean / p90",
+            f"{choice_['calibrated, τ observed']['n']} cells",
+            f"{percent(choice_['calibrated, τ observed']['mean'])} / "
+            f"{percent(choice_['calibrated, τ observed']['p90'])}",
+        ),
+        (
+            "choice of K, calibrated, where it states a speed alone",
+            f"{choice_['calibrated, τ not observed']['n']} cells",
+            f"{percent(choice_['calibrated, τ not observed']['mean'])} / "
+            f"{percent(choice_['calibrated, τ not observed']['p90'])}",
+        ),
+        (
+            "repeats of one setting",
+            f"{len(noise['by_source'])} sources",
+            f"{percent(noise['log_sd'])}; costs a perfect predictor "
+            f"{percent(noise['floor']['mean'])} / {percent(noise['floor']['p90'])}",
+        ),
+    ]
+    pairs = [
+        (" and ".join(pair["sources"]), str(pair["n"]), percent(pair["median"]))
+        for pair in apart["pairs"]
+    ]
+    text = (
+        "Median and 90th percentile of relative errors unless named otherwise. What two sources "
+        "disagree about cannot be known before something is observed; most of the cold error is "
+        "acceptance (which head, which prompt format, which build), not step time. Once a run is "
+        "observed, the runs that state τ pin both; a speed alone leaves open how much of a "
+        "surprise belongs to the text and how much to the machine.\n\n"
+    )
+    return (
+        "## Where the frontier lies\n\n"
+        + text
+        + markdown_table(("what", "over", "figure"), rows)
+        + "\n"
+        + markdown_table(("two sources", "settings", "apart in the median"), pairs)
+    )
