@@ -17,6 +17,7 @@ from tuner.advise.timings import cost_observation, counted_length, drafted, same
 from tuner.cost.model import CostModel, learn
 from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, StepTimes
+from tuner.records.methods import CostBackend
 from tuner.records.workload import ObservedRow
 from tuner.speedup import formula_step_cost
 
@@ -104,6 +105,11 @@ def cost_model(
         )
         is not None
     )
+    if knowledge.backend is CostBackend.AICONFIGURATOR:
+        from tuner.catalog.aiconfigurator import plain_steps
+
+        prompt = situation.profile.workload.prompt_tokens
+        rows = (*plain_steps(situation.setup, prompt_tokens=prompt), *rows)
     if not rows:
         return _prior_model(knowledge, situation.setup)
     return learn(knowledge.cost, situation.setup, rows)

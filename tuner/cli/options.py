@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.output import current_output
-from tuner.records.methods import Engine
+from tuner.records.methods import CostBackend, Engine
 
 
 def _set_json(value: bool) -> None:
@@ -68,6 +68,14 @@ SetValues = Annotated[
 EngineName = Annotated[
     Engine | None,
     typer.Option("--engine", help="Serve with this engine instead of the profile's."),
+]
+
+CostModelName = Annotated[
+    CostBackend,
+    typer.Option(
+        "--cost-model",
+        help="Plain step times: the built-in model, or aiconfigurator where it is installed.",
+    ),
 ]
 
 EngineVersion = Annotated[

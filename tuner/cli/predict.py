@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.options import EngineName, EngineVersion, ProfilePath, SetValues
+from tuner.cli.options import CostModelName, EngineName, EngineVersion, ProfilePath, SetValues
 from tuner.cli.output import current_output, screen_width
+from tuner.records.methods import CostBackend
 from tuner.records.workload import MOST_TEMPERATURE
 
 
@@ -36,8 +37,10 @@ def predict(
     engine: EngineName = None,
     engine_version: EngineVersion = None,
     set_: SetValues = None,
+    cost_model: CostModelName = CostBackend.BUILTIN,
 ) -> None:
     """Numbers for configurations that you name; no choice is made."""
+    from tuner.advise.knowledge import shipped_knowledge
     from tuner.advise.predict import Question
     from tuner.advise.predict import predict as answer
     from tuner.cli.configurations import draft_lengths, methods, trees
@@ -51,7 +54,9 @@ def predict(
         batches=tuple(batch or ()),
         temperatures=tuple(temperature or ()),
     )
-    found = answer(read(profile, set_, engine, engine_version), question)
+    found = answer(
+        read(profile, set_, engine, engine_version), question, shipped_knowledge(cost_model)
+    )
     if output.json:
         from tuner.report.export import prediction_document
 

@@ -6,8 +6,16 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.options import EngineName, EngineVersion, PlotFile, ProfilePaths, SetValues
+from tuner.cli.options import (
+    CostModelName,
+    EngineName,
+    EngineVersion,
+    PlotFile,
+    ProfilePaths,
+    SetValues,
+)
 from tuner.cli.output import current_output
+from tuner.records.methods import CostBackend
 
 
 def recommend(
@@ -18,6 +26,7 @@ def recommend(
         int, typer.Option("--top", min=1, metavar="N", help="Rows of the table of candidates.")
     ] = 6,
     set_: SetValues = None,
+    cost_model: CostModelName = CostBackend.BUILTIN,
     emit: Annotated[
         str,
         typer.Option(
@@ -41,6 +50,7 @@ def recommend(
 ) -> None:
     """Decide for each profile: what to run, why, and the command to paste."""
     from tuner.advise.gates import parse_gate
+    from tuner.advise.knowledge import shipped_knowledge
     from tuner.advise.recommend import recommend as decide
     from tuner.cli.emitting import only_commands
     from tuner.cli.files import PLOT_ENDINGS, check_out_file
@@ -50,7 +60,7 @@ def recommend(
     gate = parse_gate(fail_if) if fail_if else None
     plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS) if plot else None
     read_profiles = [read(name, set_, engine, engine_version) for name in profiles]
-    found = [decide(profile) for profile in read_profiles]
+    found = [decide(profile, shipped_knowledge(cost_model)) for profile in read_profiles]
     if plot_path is not None:
         from tuner.cli.recommend_plot import write_recommendation_plot
 
@@ -65,6 +75,8 @@ def recommend(
         from tuner.cli.output import screen_width
         from tuner.report.recommendation import render_recommendations
 
-        output.show(*render_recommendations(found, width=screen_width(), top=top))
+        output.show(
+            *render_recommendations(found, width=screen_width(), top=top, quiet=output.quiet)
+        )
     if gate is not None:
         gate.check(found)

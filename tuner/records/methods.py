@@ -111,6 +111,13 @@ class Engine(StrEnum):
     LLAMACPP = "llamacpp"
 
 
+class CostBackend(StrEnum):
+    """Where plain step times come from."""
+
+    BUILTIN = "builtin"
+    AICONFIGURATOR = "aiconfigurator"
+
+
 class Task(StrEnum):
     """Classes of text that a workload produces."""
 
