@@ -37,7 +37,14 @@ def shortlist(
         else:
             groups.setdefault((arm.method, bool(arm.trees)), []).append(item)
     for (method, has_trees), items in groups.items():
-        best = max(items, key=lambda item: (_is_served(situation, item), _expected(item)))
+        best = max(
+            items,
+            key=lambda item: (
+                _is_served(situation, item),
+                round(_expected(item), 6),
+                _is_made_for(situation, item),
+            ),
+        )
         kept.append(best)
         if not _is_served(situation, best):
             told.append(_unproven(situation, method, best[0]))
@@ -101,6 +108,12 @@ def _is_served(situation: Situation, item: Believed) -> bool:
     """Whether the pair was published for this engine (methods without a drafter always are)."""
     drafter = item[0].plan.drafter
     return drafter is None or not drafter.engines or situation.engine.value in drafter.engines
+
+
+def _is_made_for(situation: Situation, item: Believed) -> bool:
+    """Whether the drafter was published for this engine and no other."""
+    drafter = item[0].plan.drafter
+    return drafter is not None and drafter.engines == (situation.engine.value,)
 
 
 def _unproven(situation: Situation, method: Method, arm: Arm) -> Warning_:
