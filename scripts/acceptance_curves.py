@@ -88,7 +88,8 @@ def _length(row: MeasuredRow) -> tuple[int, float] | None:
     if row.metric == "alpha" and "lossy" not in row.note.lower():
         if row.source.startswith("Leviathan"):
             return 1, row.value
-        if row.k and ("accepted" in row.note.lower()):
+        # llama.cpp's drafts vary in length, so its accepted ÷ drafted gives no τ at a K
+        if row.k and "accepted" in row.note.lower() and row.engine is not Engine.LLAMACPP:
             return row.k, 1.0 + row.k * row.value
     return None
 

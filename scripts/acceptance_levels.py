@@ -27,11 +27,11 @@ TAIL = 4.0
 #: theirs (weakly informative, in squared logits).
 START: Mapping[str, float] = {
     "base": 9.0, "method": 0.6, "kind": 0.03, "method×kind": 0.03, "task": 0.12,
-    "method×task": 0.04, "engine": 0.02, "maker": 0.03, "size": 0.05, "draft share": 0.1,
+    "method×task": 0.04, "engine": 0.02, "size": 0.05, "draft share": 0.1,
     "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "source": 0.3,
     "series": 0.03, "data": 0.03,
 }  # fmt: skip
-FIXED = frozenset({"base", "maker", "size", "draft share", "context", "temperature"})
+FIXED = frozenset({"base", "size", "draft share", "context", "temperature"})
 RESIDUAL_VARIANCE = 0.05
 SMALLEST = 2e-3
 #: Standard deviation of one run's ln τ, and how many runs of one cell count at most.

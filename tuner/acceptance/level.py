@@ -27,25 +27,6 @@ def target_kind(target: TargetClass) -> str:
     return "moe-small" if target.active_params < LARGE_ACTIVE_PARAMS else "moe-large"
 
 
-#: Marks in a drafter's name that tell how or by whom it was trained; first match wins.
-_MAKERS = (
-    "specforge", "dfly", "dflash2", "dflash 2", "ttt", "angelslim", "redhatai", "speculator",
-    "nebius", "zhuyksir", "yuhuili", "aq-medai", "z-lab", "lightseekorg", "deepseek-ai", "nvidia",
-    "amazon", "lmsys",
-)  # fmt: skip
-
-
-def maker_of(drafter: str | None) -> str | None:
-    """Return who or what made a drafter, as far as its name tells; None when it does not."""
-    if drafter is None:
-        return None
-    name = drafter.lower()
-    found = next((mark for mark in _MAKERS if mark in name), None)
-    if found is None and "/" in name:
-        return name.partition("/")[0]
-    return {"dflash 2": "dflash2", "speculator": "redhatai"}.get(found or "", found)
-
-
 def beyond_training(query: AcceptanceQuery) -> float:
     """Return ln(context ÷ context that the drafter was trained on), 0 inside it."""
     limit = float(query.max_context) if query.max_context else None
@@ -87,9 +68,6 @@ def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
         if query.method is Method.DRAFT_MODEL and query.draft_params:
             share = query.draft_params / query.target.total_params
             terms.append(("draft share", math.log(share / REFERENCE_DRAFT_SHARE)))
-    maker = maker_of(query.drafter)
-    if maker is not None:
-        terms.append((f"maker:{maker}", 1.0))
     context = beyond_training(query)
     if context > 0.0:
         terms.append(("context", context))
