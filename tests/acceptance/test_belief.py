@@ -92,3 +92,15 @@ def test_the_table_survives_a_round_trip():
         task=Task.MATH,
     )
     assert believe(again, query).length == pytest.approx(believe(prior, query).length, rel=1e-3)
+
+
+def test_suffix_borrows_from_ngram_and_is_less_certain():
+    def belief(method):
+        target = TargetClass(target_id=None, total_params=8e9, active_params=8e9)
+        query = AcceptanceQuery(method=method, target=target, task=Task.CHAT)
+        return believe(load_acceptance_prior(), query, max_k=4)
+
+    ngram, suffix = belief(Method.NGRAM), belief(Method.SUFFIX)
+    assert suffix.length[3] == pytest.approx(ngram.length[3], rel=0.05)
+    assert suffix.length_log_sd[3] > ngram.length_log_sd[3]
+    assert any("no published measurement" in note for note in suffix.notes)

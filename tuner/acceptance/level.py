@@ -27,6 +27,14 @@ def target_kind(target: TargetClass) -> str:
     return "moe-small" if target.active_params < LARGE_ACTIVE_PARAMS else "moe-large"
 
 
+def pooled_method(method: Method) -> Method:
+    """Return the method whose measurements a method shares.
+
+    Suffix decoding copies from the text as n-gram lookup does; its own offset comes on top.
+    """
+    return Method.NGRAM if method is Method.SUFFIX else method
+
+
 def beyond_training(query: AcceptanceQuery) -> float:
     """Return ln(context ÷ context that the drafter was trained on), 0 inside it."""
     limit = float(query.max_context) if query.max_context else None
@@ -52,14 +60,17 @@ def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
     Temperature is not among them: it acts through ``tuner.acceptance.temperature``.
     """
     kind = target_kind(query.target)
+    pooled = pooled_method(query.method)
     terms = [
         ("base", 1.0),
-        (f"method:{query.method}", 1.0),
+        (f"method:{pooled}", 1.0),
         (f"kind:{kind}", 1.0),
-        (f"{query.method}×{kind}", 1.0),
+        (f"{pooled}×{kind}", 1.0),
         (f"task:{query.task}", 1.0),
-        (f"{query.method}×{query.task}", 1.0),
+        (f"{pooled}×{query.task}", 1.0),
     ]
+    if pooled is not query.method:
+        terms.append((f"method:{query.method}", 1.0))
     if query.engine is not None:
         terms.append((f"engine:{query.engine}", 1.0))
     if query.target.total_params > 0.0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.acceptance.level import is_lookup
+from tuner.acceptance.level import is_lookup, pooled_method
 from tuner.acceptance.positions import FloatArray, copied_basis, drafted_basis
 from tuner.records.acceptance_prior import ShapeLaw
 from tuner.records.methods import Method, Task
@@ -21,7 +21,7 @@ def basis_of(method: Method, max_k: int) -> FloatArray:
 def offset_of(law: ShapeLaw, method: Method, task: Task | None) -> FloatArray:
     """Return the law's offset of decay and curvature for a method and task, shape (2,)."""
     found = np.zeros(2)
-    for name in (f"method:{method}", f"task:{task}"):
+    for name in (f"method:{pooled_method(method)}", f"task:{task}"):
         if name in law.offsets:
             found = found + law.offsets[name]
     return found
