@@ -22,6 +22,13 @@ DEFAULT_DEVICE = "H100-SXM"
 DEFAULT_WEIGHT_SHARE = 0.6
 DEFAULT_COUNTS = (1, 2, 4, 8)
 
+#: kind of an unnamed device by its least bandwidth in TB/s (assumed)
+_KIND_BY_BANDWIDTH = (
+    (1.5, DeviceKind.DATACENTER_GPU),
+    (0.2, DeviceKind.CONSUMER_GPU),
+    (0.07, DeviceKind.INTEGRATED),
+)
+
 
 def resolve(profile: Profile) -> Situation:
     """Look up target, devices, engine and drafters of a profile.
@@ -109,12 +116,20 @@ def _accelerator(spec: HardwareSpec) -> Accelerator:
     return Accelerator(
         name=f"device with {spec.memory_gb:g} GB at {spec.bandwidth_tb_s:g} TB/s",
         vendor="unknown",
-        kind=DeviceKind.DATACENTER_GPU if spec.bandwidth_tb_s >= 1.5 else DeviceKind.CONSUMER_GPU,
+        kind=_kind_of(spec.bandwidth_tb_s),
         memory_bytes=gigabytes(spec.memory_gb),
         bandwidth_bytes_per_s=terabytes_per_s(spec.bandwidth_tb_s),
         peak_flops_per_s=peak,
         source=Source(reference="the profile", grade=Grade.REPORTED),
     )
+
+
+def _kind_of(bandwidth_tb_s: float) -> DeviceKind:
+    """What a device of this bandwidth usually is: host memory ends near .1, GDDR near 1.8 TB/s."""
+    for least, kind in _KIND_BY_BANDWIDTH:
+        if bandwidth_tb_s >= least:
+            return kind
+    return DeviceKind.CPU
 
 
 def _hardware(
