@@ -14,6 +14,7 @@ from rich.console import Console
 
 from tuner.records.config import TreeSetting
 from tuner.records.decision import EngineCommand, Recommendation, State
+from tuner.records.interval import Interval
 from tuner.records.methods import Engine
 from tuner.report.recommendation import render_recommendations
 
@@ -107,7 +108,8 @@ def test_on_in_words(switched_on: Recommendation) -> None:
         "users on the same devices."
     ) in " ".join(text.split())
     assert (
-        "A client gets 1 to 6 tokens every 33.1 ms; one request in 100 takes over 12.0 ms" in text
+        "A client gets a chunk every 33.1 ms, up to 6 tokens at once (99 of 100 chunks); one "
+        in text
     )
     assert "Pays while τ stays above 1.32; expected τ 3.29 (2.97–3.64); 97 % sure" in text
     assert "by load         batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off" in text
@@ -252,3 +254,24 @@ def test_states_are_words() -> None:
     from tuner.report.decision import STATE_WORDS
 
     assert set(STATE_WORDS) == set(State)
+
+
+def test_quiet_leaves_the_warnings_out(switched_on: Recommendation) -> None:
+    loud, quiet = (lines_of([switched_on], 100, quiet=flag) for flag in (False, True))
+    assert any(line.startswith("  !  ") for line in loud)
+    assert not any(line.startswith("  !  ") for line in quiet)
+    assert set(quiet) <= set(loud)
+
+
+def test_the_symbols_of_the_table_are_explained(switched_on: Recommendation) -> None:
+    lines = lines_of([switched_on], 100)
+    (legend,) = (line for line in lines if line.startswith("  K drafts a step"))
+    for symbol in ("α ", "τ ", "c ", "step: "):
+        assert symbol in legend
+    assert len(legend) <= 100
+
+
+def test_long_times_are_in_seconds(switched_on: Recommendation) -> None:
+    slow = Interval(mean=1.696, p10=1.5, p90=1.9)
+    item = replace(switched_on, baseline=replace(switched_on.baseline, tpot_s=slow))
+    assert "TPOT 1.70 s → 10.1 ms" in "\n".join(lines_of([item], 120))

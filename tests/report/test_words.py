@@ -16,10 +16,31 @@ from tuner.report.layout import Column, fitted_table
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.0251, "25.1 ms"), (0.00084, "0.84 ms"), (0.12, "120 ms"), (2.5, "2,500 ms")],
+    [
+        (0.0251, "25.1 ms"),
+        (0.00084, "0.84 ms"),
+        (0.12, "120 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.00 s"),
+        (1.696, "1.70 s"),
+        (12.34, "12.3 s"),
+        (2500.0, "2,500 s"),
+    ],
 )
-def test_milliseconds(seconds: float, text: str) -> None:
-    assert numbers.milliseconds_text(seconds) == text
+def test_times(seconds: float, text: str) -> None:
+    assert numbers.time_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (0.0174, 0.0094, "17.4 → 9.4 ms"),
+        (7.02, 3.81, "7.02 → 3.81 s"),
+        (1.696, 0.88, "1.70 s → 880 ms"),
+    ],
+)
+def test_changes_of_time_say_their_unit_once(before: float, after: float, text: str) -> None:
+    assert numbers.time_change(before, after) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(2.637, "2.64×"), (12.37, "12.4×"), (120.4, "120×")])
@@ -45,6 +66,16 @@ def test_near_certainty_is_not_certainty(share: float, text: str) -> None:
         ("the drafter is large.", "The drafter is large."),
         ("vLLM cannot do this.", "vLLM cannot do this."),
         ("vllm cannot do this.", "vllm cannot do this."),
+        ("llama.cpp keeps one K.", "llama.cpp keeps one K."),
+        ("awq weights come with it.", "awq weights come with it."),
+        ("suffix is left out.", "suffix is left out."),
+        ("p-eagle: K above 7.", "p-eagle: K above 7."),
+        ("draft_model needs one.", "draft_model needs one."),
+        ("suffix decoding, 8 draft tokens", "Suffix decoding, 8 draft tokens"),
+        ("a draft model at K 3", "A draft model at K 3"),
+        ("n-gram lookup at K 3", "N-gram lookup at K 3"),
+        ("none of them fits.", "None of them fits."),
+        ("llama-3.gguf stands for it", "llama-3.gguf stands for it"),
         ("", ""),
     ],
 )

@@ -252,7 +252,7 @@ def _run(
             target, drafter = toy.pair(quality, np.random.default_rng([seed, 2]))
             distances = mean_distances(target, drafter, np.random.default_rng([seed, 4]))
             for n in counts:
-                report(f"{quality.label}, N {n}")
+                report(f"{quality.label}, K {n}")
                 trial = run_trial(
                     target,
                     drafter,

@@ -12,7 +12,7 @@ from tuner.cli.output import current_output, screen_width
 from tuner.errors import FindingError, InputError
 from tuner.nearest import nearest
 
-#: the enumeration visits V ** N drafts from each context
+#: the enumeration visits V ** K drafts from each context
 MAX_VOCABULARY = 6
 MAX_TOKENS = 4
 MAX_DRAFT_STRINGS = 256
@@ -33,7 +33,7 @@ def verify(
         int, typer.Option(metavar="V", help=f"Tokens of the small models, 2 to {MAX_VOCABULARY}.")
     ] = 3,
     k: Annotated[
-        int, typer.Option(metavar="N", help=f"Longest draft that is enumerated, 1 to {MAX_TOKENS}.")
+        int, typer.Option(metavar="K", help=f"Longest draft that is enumerated, 1 to {MAX_TOKENS}.")
     ] = 4,
     restarts: Annotated[
         int, typer.Option(metavar="COUNT", help="Independent restarts of each chi-square test.")

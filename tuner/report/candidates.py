@@ -8,19 +8,22 @@ from rich.console import RenderableType
 
 from tuner.records.config import Prediction
 from tuner.records.methods import Method
-from tuner.report.layout import Column, fitted_table
+from tuner.report.layout import Column, Wrapped, fitted_table, paragraph
 from tuner.report.names import column_name, config_text, drafter_text
 from tuner.report.numbers import (
     DASH,
     factor,
     half_width,
-    milliseconds_text,
     plain_number,
     span,
+    time_text,
 )
 
 #: shortest form of a drafter's name that still tells drafters apart
 _SHORTEST_DRAFTER = 16
+LEGEND = (
+    "K drafts a step · α accepted share · τ tokens a step · c draft pass, step: both in plain steps"
+)
 
 
 def candidates_table(
@@ -65,6 +68,11 @@ def candidates_table(
     bold = next((row for row, item in enumerate(configs) if item is marked), None)
     shown = [column for column in columns if column is not None]
     return fitted_table(shown, width=width, indent=2, bold_row=bold)
+
+
+def legend() -> Wrapped:
+    """Return what the symbols above the columns stand for."""
+    return paragraph(LEGEND, style="dim")
 
 
 def difference_sentence(configs: Sequence[Prediction]) -> str | None:
@@ -154,7 +162,7 @@ def _step(item: Prediction) -> str:
 
 
 def _tpot(item: Prediction) -> str:
-    return "" if item.tpot_s is None else milliseconds_text(item.tpot_s.mean)
+    return "" if item.tpot_s is None else time_text(item.tpot_s.mean)
 
 
 def _speedup(item: Prediction) -> str:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tuner.report.layout import Column, Trimmed, fitted_table, paragraph, title_line
+from tuner.report.names import engine_titles
 from tuner.report.numbers import DASH, counted
 from tuner.units import GIGA
 
@@ -171,7 +172,7 @@ def _drafter_table(rows: Sequence[Row], width: int) -> RenderableType:
                    drop_order=5),
             Column(title="advised", cells=tuple(map(_setting, rows)), align="left"),
             Column(title="τ stated", cells=_numbers(rows, "acceptance_length"), drop_order=4),
-            Column(title="engines", cells=tuple(" ".join(row["engines"]) for row in rows),
+            Column(title="engines", cells=tuple(engine_titles(row["engines"]) for row in rows),
                    align="left", drop_order=2),
             Column(title="licence", cells=_texts(rows, "licence"), align="left", shortest=10,
                    drop_order=6),
@@ -193,7 +194,7 @@ def _drafter_facts(row: Row) -> list[RenderableType]:
         ("advised", f"{row['setting']}, by {row['settings_source']}" if row["setting"] else None),
         ("τ stated", row["acceptance_length"]),
         ("measured on", row["acceptance_conditions"]),
-        ("engines", f"{' '.join(row['engines'])} ({row['engines_basis']})"),
+        ("engines", f"{engine_titles(row['engines'])} ({row['engines_basis']})"),
         ("licence", row["licence"]),
     ]
     return [*facts(pairs), *_origin(row)]

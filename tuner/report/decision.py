@@ -10,13 +10,12 @@ from tuner.report.names import config_text
 from tuner.report.numbers import (
     counted,
     factor,
-    milliseconds_number,
-    milliseconds_text,
     percent,
     plain_number,
-    seconds_number,
     sentence,
     span,
+    time_change,
+    time_text,
     whole_range,
 )
 
@@ -81,7 +80,7 @@ def _what(best: Prediction) -> str:
 
 def _plain_lines(item: Recommendation) -> list[str]:
     tpot = item.baseline.tpot_s
-    return [] if tpot is None else [f"Plain decoding: TPOT {milliseconds_text(tpot.mean)}."]
+    return [] if tpot is None else [f"Plain decoding: TPOT {time_text(tpot.mean)}."]
 
 
 def _speed_line(item: Recommendation, best: Prediction) -> str:
@@ -89,11 +88,10 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     if plain is None or best.tpot_s is None:
         return ""
     verb = "TPOT" if item.decision.state is State.ON else "TPOT would go"
-    before_ms, after_ms = milliseconds_number(plain.mean), milliseconds_text(best.tpot_s.mean)
-    text = f"{verb} {before_ms} → {after_ms}"
+    text = f"{verb} {time_change(plain.mean, best.tpot_s.mean)}"
     before = next((c for c in item.configs if c.config.method is Method.NONE), None)
     if before and before.e2e_s is not None and best.e2e_s is not None:
-        request = f"{seconds_number(before.e2e_s)} → {seconds_number(best.e2e_s)} s"
+        request = time_change(before.e2e_s, best.e2e_s)
         text += f"; a whole request {request}, prefill included"
     if before and before.usd_per_million_tokens and best.usd_per_million_tokens:
         text += (
@@ -113,10 +111,10 @@ def _stream_line(best: Prediction) -> str:
     if best.chunk_gap_s is None or best.request_tpot_p99_s is None:
         return ""
     chunk = best.chunk_tokens_p99 or 1
-    size = f"1 to {chunk} tokens" if chunk > 1 else "1 token"
+    size = f", up to {chunk} tokens at once (99 of 100 chunks)" if chunk > 1 else ""
     return (
-        f"A client gets {size} every {milliseconds_text(best.chunk_gap_s)}; one request in 100 "
-        f"takes over {milliseconds_text(best.request_tpot_p99_s)} a token."
+        f"A client gets a chunk every {time_text(best.chunk_gap_s)}{size}; one request in 100 "
+        f"takes over {time_text(best.request_tpot_p99_s)} a token."
     )
 
 

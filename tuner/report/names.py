@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tuner.engines import TITLES
 from tuner.records.config import Prediction, SpecConfig
-from tuner.records.methods import METHOD_TITLES, Method
+from tuner.records.methods import METHOD_TITLES, Engine, Method
 
 _COLUMN_NAMES = {Method.NONE: "plain", Method.DRAFT_MODEL: "draft"}
+
+
+def engine_titles(names: Sequence[str]) -> str:
+    """Return engines as they spell themselves: "vLLM, SGLang"."""
+    return ", ".join(TITLES[Engine(name)] for name in names)
 
 
 def column_name(method: Method) -> str:

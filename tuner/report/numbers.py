@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tuner.records.interval import Interval
-from tuner.records.methods import Engine
+from tuner.records.methods import METHOD_TITLES, Engine, Method
 from tuner.units import milliseconds
 
 ELLIPSIS = "…"
@@ -15,9 +15,30 @@ DASH = "–"
 _HEAD_SHARES = (0.4, 0.6, 0.2, 0.8, 0.0, 0.9)
 
 
-def milliseconds_text(value_s: float) -> str:
-    """Return a time as "9.5 ms": one decimal from 1 ms to 100 ms, more below, none above."""
+#: words that are written small wherever they stand: engines, methods, weight formats
+CODE_WORDS = frozenset(
+    {
+        *(engine.value for engine in Engine),
+        *(method.value for method in Method if method is not Method.NONE),
+        *("awq", "gptq", "gguf"),
+    }
+)
+#: milliseconds that read better in seconds; 999.6 would be rounded up to them
+MILLISECONDS_END = 999.5
+
+
+def time_text(value_s: float) -> str:
+    """Return a time as "9.5 ms" or, from a second on, "1.70 s"."""
+    if milliseconds(value_s) >= MILLISECONDS_END:
+        return f"{seconds_number(value_s)} s"
     return f"{milliseconds_number(value_s)} ms"
+
+
+def time_change(before_s: float, after_s: float) -> str:
+    """Return two times as "17.4 → 9.4 ms", or each with its own unit where these differ."""
+    before, after = time_text(before_s), time_text(after_s)
+    number, unit = before.rsplit(" ", 1)
+    return f"{number if after.endswith(f' {unit}') else before} → {after}"
 
 
 def seconds_number(value_s: float) -> str:
@@ -105,7 +126,13 @@ def shorten_names(names: Sequence[str], width: int) -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """Return ``text`` with a capital at its start, unless its first word is a name such as vLLM."""
-    first = text.split(" ", 1)[0]
-    is_name = not first.islower() or first in set(Engine)
-    return text if is_name else text[:1].upper() + text[1:]
+    """Return ``text`` with a capital at its start, unless its first word is code or a name."""
+    is_title = text.startswith(tuple(METHOD_TITLES.values()))
+    return text[:1].upper() + text[1:] if is_title or not _starts_with_code(text) else text
+
+
+def _starts_with_code(text: str) -> bool:
+    """Whether the first word has its own spelling: vLLM, llama.cpp, draft_model, awq, 4-bit."""
+    first = text.split(" ", 1)[0].rstrip(".,:;")
+    is_odd = not first.islower() or any(mark in first for mark in "._/:=") or first.startswith("--")
+    return is_odd or first in CODE_WORDS or any(mark.isdigit() for mark in first)

@@ -6,11 +6,11 @@ from rich.console import RenderableType
 
 from tuner.advise.predict import Answer
 from tuner.records.config import Prediction
-from tuner.report.candidates import candidates_table
+from tuner.report.candidates import candidates_table, legend
 from tuner.report.footer import rests_on_parts, warning_parts
 from tuner.report.layout import Column, fitted_table, paragraph, title_line
 from tuner.report.names import column_name, setting_text
-from tuner.report.numbers import milliseconds_text, plain_number, seconds_number
+from tuner.report.numbers import plain_number, seconds_number, time_text
 
 #: beyond this many configurations a second table is no longer read
 _MOST_CLIENT_ROWS = 16
@@ -20,7 +20,8 @@ def render_predictions(item: Answer, *, width: int) -> list[RenderableType]:
     """Return title, table, what clients would see, warnings, what it rests on."""
     configs = item.configs
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
-    parts += [paragraph(_load_text(item)), candidates_table(configs, width=width, with_load=True)]
+    parts.append(paragraph(_load_text(item)))
+    parts += [candidates_table(configs, width=width, with_load=True), legend()]
     if any(config.chunk_gap_s is not None for config in configs):
         if len(configs) <= _MOST_CLIENT_ROWS:
             parts += ["", paragraph("what clients see"), _client_table(configs, width)]
@@ -87,11 +88,11 @@ def _client_table(configs: tuple[Prediction, ...], width: int) -> RenderableType
 
 
 def _ms(value_s: float | None) -> str:
-    return "" if value_s is None else milliseconds_text(value_s)
+    return "" if value_s is None else time_text(value_s)
 
 
 def _plus(value_s: float | None) -> str:
-    return "" if value_s is None else f"+ {milliseconds_text(value_s)}"
+    return "" if value_s is None else f"+ {time_text(value_s)}"
 
 
 def _seconds(value_s: float | None) -> str:

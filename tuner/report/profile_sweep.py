@@ -14,7 +14,7 @@ from tuner.records.sweep import ProfileSweep, SweepAxis, SweepPoint
 from tuner.report.decision import STATE_WORDS
 from tuner.report.layout import Column, fitted_table, literal, paragraph, title_line
 from tuner.report.names import column_name, config_text, drafter_text, setting_text
-from tuner.report.numbers import factor, milliseconds_text, percent, plain_number, span
+from tuner.report.numbers import factor, percent, plain_number, span, time_text
 from tuner.report.plots import Series, line_plot
 
 _AXIS_LABELS = {
@@ -170,11 +170,11 @@ def _setting(axis: SweepAxis, point: SweepPoint) -> str:
 
 
 def _plain(point: SweepPoint) -> str:
-    return "" if point.plain_tpot_s is None else milliseconds_text(point.plain_tpot_s.mean)
+    return "" if point.plain_tpot_s is None else time_text(point.plain_tpot_s.mean)
 
 
 def _best(point: SweepPoint) -> str:
-    return "" if point.best.tpot_s is None else milliseconds_text(point.best.tpot_s.mean)
+    return "" if point.best.tpot_s is None else time_text(point.best.tpot_s.mean)
 
 
 def _spread(point: SweepPoint) -> str:

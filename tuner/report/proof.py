@@ -52,7 +52,7 @@ def render_proof(proof: Proof, *, width: int) -> list[RenderableType]:
     tokens = [check.num_speculative_tokens for check in proof.enumeration]
     vocabulary = proof.enumeration[0].vocab_size
     head = "EXACT" if proof.is_exact else "NOT EXACT"
-    title = f"rule {proof.rule} · vocabulary {vocabulary} · N 1–{max(tokens)} · seed {proof.seed}"
+    title = f"rule {proof.rule} · vocabulary {vocabulary} · K 1–{max(tokens)} · seed {proof.seed}"
     parts: list[RenderableType] = ["", paragraph(title, style="bold"), ""]
     parts.append(paragraph(f"{head}   {verdict(proof)}", style="bold"))
     if proof.fault:
@@ -60,7 +60,7 @@ def render_proof(proof: Proof, *, width: int) -> list[RenderableType]:
     parts += [
         "",
         paragraph(
-            "by enumeration: largest difference between the joint law of the first N + 1 emitted "
+            "by enumeration: largest difference between the joint law of the first K + 1 emitted "
             f"tokens and the target's; at most {EXACT_TOLERANCE:.0e} is equal"
         ),
         _enumeration_table(proof, width),
@@ -156,7 +156,7 @@ def _enumeration_table(proof: Proof, width: int) -> RenderableType:
     columns = [Column(title="model", cells=tuple(cases), align="left", shortest=16)]
     for n in counts:
         cells = tuple(_small(found[case, n].deviation) for case in cases)
-        columns.append(Column(title=f"N {n}", cells=cells))
+        columns.append(Column(title=f"K {n}", cells=cells))
     marks = tuple(_OK if all(found[case, n].fits for n in counts) else _BAD for case in cases)
     columns.append(Column(title="", cells=marks, align="left"))
     return fitted_table(columns, width=width, indent=4)
@@ -189,7 +189,7 @@ def _divergence_text(check: DivergenceCheck) -> str:
     fit = check.fit
     mark = _OK if check.fits else _BAD
     return (
-        f"by KL: {fit.samples:,} tokens over a vocabulary of {check.vocab_size}, N "
+        f"by KL: {fit.samples:,} tokens over a vocabulary of {check.vocab_size}, K "
         f"{check.num_speculative_tokens}, α {check.acceptance_rate:.2f}: KL from the target "
         f"{check.kl:.6f} nats, where exact samples give (V − 1)/2n = {check.expected_kl:.6f} on "
         f"average. G {_statistic(fit.statistic)}, {fit.degrees_of_freedom} degrees, critical "

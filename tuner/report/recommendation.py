@@ -10,7 +10,7 @@ from tuner.engines import pretty
 from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
 from tuner.records.methods import Method
-from tuner.report.candidates import candidates_table, difference_sentence
+from tuner.report.candidates import candidates_table, difference_sentence, legend
 from tuner.report.decision import STATE_STYLES, STATE_WORDS, decision_lines, headline
 from tuner.report.footer import measurement_part, rests_on_parts, warning_parts
 from tuner.report.layout import (
@@ -22,30 +22,31 @@ from tuner.report.layout import (
     title_line,
 )
 from tuner.report.names import best_drafting, column_name, setting_text
-from tuner.report.numbers import factor, milliseconds_number, milliseconds_text, plain_number, span
+from tuner.report.numbers import factor, plain_number, span, time_change, time_text
 from tuner.report.schedule import schedule_parts
 
 _LABEL_WIDTH = 9
 
 
 def render_recommendations(
-    found: Sequence[Recommendation], *, width: int, top: int | None = None
+    found: Sequence[Recommendation], *, width: int, top: int | None = None, quiet: bool = False
 ) -> list[RenderableType]:
     """Return the screens of all profiles, after a summary where there are several."""
     parts: list[RenderableType] = []
     if len(found) > 1:
         parts += ["", summary_table(found, width=width)]
     for item in found:
-        parts += render_recommendation(item, width=width, top=top)
+        parts += render_recommendation(item, width=width, top=top, quiet=quiet)
     return parts
 
 
 def render_recommendation(
-    item: Recommendation, *, width: int, top: int | None = None
+    item: Recommendation, *, width: int, top: int | None = None, quiet: bool = False
 ) -> list[RenderableType]:
     """Return the screen of one profile, top to bottom.
 
-    ``top`` limits the table. Commands are literal lines: print them without wrapping or cropping.
+    ``top`` limits the table, ``quiet`` leaves the warnings out. Commands are literal lines: print
+    them without wrapping or cropping.
     """
     best = best_drafting(item.configs)
     configs = _top(item.configs, top)
@@ -53,14 +54,15 @@ def render_recommendation(
     parts += _decision_part(item, best)
     parts += ["", paragraph(item.context_line)]
     marked = _plain(item.configs) if item.decision.state is State.OFF else best
-    parts.append(candidates_table(configs, width=width, marked=marked))
+    parts += [candidates_table(configs, width=width, marked=marked), legend()]
     sentences = [difference_sentence(item.configs), item.flatness]
     told = " ".join(text for text in sentences if text)
     if told:
         parts.append(paragraph(told))
     parts += schedule_parts(item.schedule)
     parts += _command_parts(item, width)
-    parts += warning_parts([*item.warnings, *(w for c in item.commands for w in c.warnings)])
+    if not quiet:
+        parts += warning_parts([*item.warnings, *(w for c in item.commands for w in c.warnings)])
     parts += rests_on_parts(item.assumptions)
     parts += measurement_part(item.next_measurement)
     return parts
@@ -118,8 +120,8 @@ def _before_after(item: Recommendation, best: Prediction | None) -> str:
     if plain is None:
         return ""
     if item.decision.state is State.OFF or best is None or best.tpot_s is None:
-        return milliseconds_text(plain.mean)
-    return f"{milliseconds_number(plain.mean)} → {milliseconds_text(best.tpot_s.mean)}"
+        return time_text(plain.mean)
+    return time_change(plain.mean, best.tpot_s.mean)
 
 
 def _top(configs: tuple[Prediction, ...], top: int | None) -> tuple[Prediction, ...]:

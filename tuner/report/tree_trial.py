@@ -50,12 +50,12 @@ def render_trees(
         Column(
             title="same verify",
             cells=tuple(
-                f"N {row.plan.verify_tokens - 1} {row.equal_verify.mean:.3f}" for row in rows
+                f"K {row.plan.verify_tokens - 1} {row.equal_verify.mean:.3f}" for row in rows
             ),
         ),
         Column(
             title="same passes",
-            cells=tuple(f"N {row.plan.draft_steps} {row.equal_draft.mean:.3f}" for row in rows),
+            cells=tuple(f"K {row.plan.draft_steps} {row.equal_draft.mean:.3f}" for row in rows),
         ),
     ]
     chart = bars([(row.plan.name, row.tree.mean) for row in rows], width=width, blocks=blocks)

@@ -17,7 +17,7 @@ from tuner.simulate.trial import KV_BLOCK_SIZE, Trial
 from tuner.speedup import formula_step_cost, time_per_token
 
 SCHEMA_VERSION = 1
-#: tables by N are no wider than this many columns
+#: tables by K are no wider than this many columns
 _MOST_COLUMNS = 12
 _LABEL = 13
 
@@ -96,7 +96,7 @@ def render_trial(title: str, row: TrialRow, *, width: int, blocks: bool) -> list
     )
     return [
         "",
-        paragraph(f"{title} · N {n} · {trial.sequences:,} × {trial.steps:,} steps", style="bold"),
+        paragraph(f"{title} · K {n} · {trial.sequences:,} × {trial.steps:,} steps", style="bold"),
         "",
         paragraph(
             f"{_length_text(trial)} tokens a "
@@ -143,7 +143,7 @@ def _cache_text(trial: Trial) -> str:
 def render_trials(
     title: str, rows: Sequence[TrialRow], *, width: int, blocks: bool
 ) -> list[RenderableType]:
-    """Return the screen of a sweep over draft quality, N, or both."""
+    """Return the screen of a sweep over draft quality, K, or both."""
     labels, counts = axes_of(rows)
     found = _by_axes(rows)
     first = rows[0].trial
@@ -159,7 +159,7 @@ def render_trials(
 
 
 def axes_of(rows: Sequence[TrialRow]) -> tuple[list[str], list[int]]:
-    """Return the qualities and the N of a sweep, in order."""
+    """Return the qualities and the K of a sweep, in order."""
     labels = list(dict.fromkeys(row.quality.label for row in rows))
     return labels, sorted({row.trial.num_speculative_tokens for row in rows})
 
@@ -176,7 +176,7 @@ def _quality_table(
         min((found[label, n] for n in counts), key=lambda t: t.time_per_token) for label in labels
     ]
     kls = tuple(map(_kl_text, last))
-    tau_title = "best N" if len(counts) > 1 else "N"
+    tau_title = "best K" if len(counts) > 1 else "K"
     columns = [
         Column(title="drafter", cells=tuple(labels), align="left"),
         Column(title="KL, nats", cells=kls, drop_order=1),
@@ -203,7 +203,7 @@ def _length_table(rows: Sequence[TrialRow], width: int) -> RenderableType:
     columns = [Column(title="drafter", cells=tuple(labels), align="left")]
     for place, n in enumerate(shown):
         cells = tuple(f"{found[label, n].acceptance_length:.2f}" for label in labels)
-        columns.append(Column(title=f"N {n}", cells=cells, drop_order=place and 1 + place))
+        columns.append(Column(title=f"K {n}", cells=cells, drop_order=place and 1 + place))
     return fitted_table(columns, width=width, indent=4)
 
 
@@ -211,7 +211,7 @@ def _count_table(trials: list[Trial], width: int) -> RenderableType:
     best = int(np.argmin([trial.time_per_token for trial in trials]))
     marks = tuple("◂ best" if place == best else "" for place in range(len(trials)))
     columns = [
-        Column(title="N", cells=tuple(str(t.num_speculative_tokens) for t in trials)),
+        Column(title="K", cells=tuple(str(t.num_speculative_tokens) for t in trials)),
         Column(
             title="tokens/verify",
             cells=tuple(
@@ -241,7 +241,7 @@ def _plot(rows: Sequence[TrialRow], width: int, blocks: bool) -> list[str]:
         Series(label=label, x=counts, y=[found[label, n].speedup for n in counts])
         for label in labels
     ]
-    return line_plot(series, width=width, x_label="N", y_label="speedup", blocks=blocks)
+    return line_plot(series, width=width, x_label="K", y_label="speedup", blocks=blocks)
 
 
 def _summary(rows: Sequence[TrialRow]) -> str:
@@ -250,7 +250,7 @@ def _summary(rows: Sequence[TrialRow]) -> str:
     if trial.speedup <= 1.0:
         return f"At c {trial.draft_cost_ratio:g} no row is faster than plain decoding."
     return (
-        f"At c {trial.draft_cost_ratio:g} the fastest is {best.quality.label} with N "
+        f"At c {trial.draft_cost_ratio:g} the fastest is {best.quality.label} with K "
         f"{trial.num_speculative_tokens}: {trial.acceptance_length:.2f} tokens a verify pass, "
         f"{factor(trial.speedup)} plain decoding."
     )

@@ -1,4 +1,4 @@
-"""The figure of ``simulate --plot``: speedup and tokens a verify pass over N, or the histogram."""
+"""The figure of ``simulate --plot``: speedup and tokens a verify pass over K, or the histogram."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def trial_figure(rows: Sequence[TrialRow], image_format: str) -> bytes:
         )
         right.plot(counts, [t.speedup for t in trials], label=label, **style_of(index, len(counts)))
     for axes in (left, right):
-        axes.set_xlabel("draft tokens a step, N")
+        axes.set_xlabel("draft tokens a step, K")
     if len(counts) == 1:
         trials = [found[label, counts[0]] for label in labels]
         rates = [t.distances.acceptance_rate for t in trials]
