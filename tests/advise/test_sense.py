@@ -28,7 +28,7 @@ def test_a_dense_70b_alone_is_clearly_on(target: str) -> None:
         "workload: {task: chat, temperature: 0, batch: 1}\n"
     )
     assert found.decision.state is State.ON
-    assert found.decision.confidence > 0.95
+    assert found.decision.confidence > 0.9
     assert best_of(found).speedup.mean > 1.5
 
 
