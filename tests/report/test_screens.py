@@ -65,6 +65,16 @@ def test_predict_shows_loads_where_they_differ(switched_on: Recommendation) -> N
     assert "batch" in text.split("method", 1)[1].splitlines()[0]
 
 
+def test_predict_explains_its_symbols_and_can_be_quiet(switched_on: Recommendation) -> None:
+    answer = answer_of(switched_on, switched_on.configs)
+    loud, quiet = (
+        lines_of(render_predictions(answer, width=100, quiet=flag), 100) for flag in (False, True)
+    )
+    assert any(line.startswith("  K drafts a step") for line in quiet)
+    assert any(line.startswith("  !  ") for line in loud)
+    assert not any(line.startswith("  !  ") for line in quiet)
+
+
 def test_predict_says_what_clients_see(switched_on: Recommendation) -> None:
     lines = lines_of(
         render_predictions(answer_of(switched_on, switched_on.configs), width=120), 120

@@ -64,4 +64,4 @@ def predict(
     else:
         from tuner.report.prediction import render_predictions
 
-        output.show(*render_predictions(found, width=screen_width()))
+        output.show(*render_predictions(found, width=screen_width(), quiet=output.quiet))

@@ -16,8 +16,8 @@ from tuner.report.numbers import plain_number, seconds_number, time_text
 _MOST_CLIENT_ROWS = 16
 
 
-def render_predictions(item: Answer, *, width: int) -> list[RenderableType]:
-    """Return title, table, what clients would see, warnings, what it rests on."""
+def render_predictions(item: Answer, *, width: int, quiet: bool = False) -> list[RenderableType]:
+    """Return title, table, what clients would see, warnings unless quiet, what it rests on."""
     configs = item.configs
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
     parts.append(paragraph(_load_text(item)))
@@ -29,7 +29,8 @@ def render_predictions(item: Answer, *, width: int) -> list[RenderableType]:
             parts.append(
                 paragraph("--json adds throughput, chunk gap and request time.", style="dim")
             )
-    parts += warning_parts(item.warnings)
+    if not quiet:
+        parts += warning_parts(item.warnings)
     parts += rests_on_parts(item.assumptions)
     return parts
 
