@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from benchmarks.accuracy_subjects import target_of
-from scripts.acceptance_curves import cells_of, curves_by_k
+from scripts.acceptance_curves import cells_of, curves_by_k, more_rows
+from scripts.acceptance_implied import implied_cells
 from scripts.acceptance_levels import LevelFit
 from scripts.cost_solver import Fitted
 from scripts.evidence import MeasuredRow, read_measurements
@@ -96,7 +97,9 @@ def _cost_start() -> Fitted:
 @cache
 def _acceptance_start() -> LevelFit:
     """The acceptance fit on everything; refits keep its variances, not its effects."""
-    every = [*cells_of(_training_rows()), *curves_by_k()]
+    rows = list(_training_rows())
+    implied = implied_cells(rows, shipped_knowledge().cost)
+    every = [*cells_of([*rows, *more_rows()]), *curves_by_k(), *implied]
     return fit_cells([cell for cell in every if not cell.is_random_text])[1]
 
 
@@ -105,15 +108,15 @@ def _refit(by: str, names: tuple[str, ...]) -> Knowledge:
     rows = [row for row in _training_rows() if _group(row, by) not in left_out]
     sources = left_out if by == "source" else frozenset()
     targets = left_out if by == "target" else frozenset()
-    return Knowledge(
-        acceptance=fit_priors(
-            rows,
-            exclude_sources=sources,
-            exclude_targets=targets,
-            start=_acceptance_start(),
-        ),
-        cost=fit_costs(rows, exclude_sources=sources, exclude_targets=targets, start=_cost_start()),
+    cost = fit_costs(rows, exclude_sources=sources, exclude_targets=targets, start=_cost_start())
+    acceptance = fit_priors(
+        rows,
+        exclude_sources=sources,
+        exclude_targets=targets,
+        start=_acceptance_start(),
+        cost=cost,
     )
+    return Knowledge(acceptance=acceptance, cost=cost)
 
 
 @cache

@@ -44,6 +44,8 @@ class AcceptanceCell:
     lengths: dict[int, float]
     ids: tuple[str, ...]
     is_random_text: bool = False
+    #: τ was inferred from a speed or a tree (``scripts.acceptance_implied``), not counted
+    is_implied: bool = False
 
     @property
     def task(self) -> Task | None:

@@ -21,13 +21,15 @@ from scripts.acceptance_curves import (
     curves_by_k,
     more_rows,
 )
+from scripts.acceptance_implied import implied_cells
 from scripts.acceptance_levels import LevelFit, fit_levels, implied_level
 from scripts.acceptance_shapes import RUN_LOG_SD, fit_law
 from scripts.evidence import MeasuredRow, read_measurements
 from tuner.acceptance.level import is_lookup
 from tuner.acceptance.positions import copied_basis, drafted_basis
-from tuner.catalog.priors import acceptance_prior_document
+from tuner.catalog.priors import acceptance_prior_document, load_cost_prior
 from tuner.records.acceptance_prior import AcceptancePrior, Effect, PriorCell
+from tuner.records.cost_prior import CostPrior
 from tuner.records.methods import Method
 
 OUTPUT = Path(__file__).resolve().parent.parent / "tuner/catalog/data/acceptance_prior.json"
@@ -47,15 +49,19 @@ def fit(
     curves: Sequence[AcceptanceCell] | None = None,
     focus: str | None = None,
     start: LevelFit | None = None,
+    cost: CostPrior | None = None,
 ) -> AcceptancePrior:
     """Return the prior fitted on rows of ``measurements.csv`` and on curves of τ by K.
 
     ``curves`` None = those of ``data/acceptance_by_k.csv``. Sources and targets (ids or names) to
-    leave out are left out of both. ``focus`` weighs the shapes of one source up; ``start`` holds
+    leave out are left out of both. ``cost`` (None = the shipped table) turns speeds without counts
+    into a τ with more doubt. ``focus`` weighs the shapes of one source up; ``start`` holds
     variances to keep, which makes a refit with something left out quick.
     """
     more = curves_by_k() if curves is None else curves
-    every = [*cells_of([*rows, *more_rows()]), *more]
+    rows = list(rows)
+    implied = implied_cells(rows, cost or load_cost_prior())
+    every = [*cells_of([*rows, *more_rows()]), *more, *implied]
     cells = [
         cell
         for cell in every
@@ -78,8 +84,10 @@ def fit_cells(
 
     With ``start`` (variances) and ``start_from`` (laws) of nearly the same cells it is quick.
     """
-    # Trees of papers and chains of engines are different things: only chains are pooled.
-    chains = [cell for cell in cells if not cell.is_tree]
+    # Trees of papers and chains of engines are different things: only chains are pooled. What was
+    # inferred informs levels, with its own weight, and is no evidence to show.
+    every = [cell for cell in cells if not cell.is_tree]
+    chains = [cell for cell in every if not cell.is_implied]
     drafted = fit_law(
         [c for c in chains if not is_lookup(c.method)],
         drafted_basis(LONGEST),
@@ -92,9 +100,9 @@ def fit_cells(
         offsets=("method",),
         start=start_from.copied_law if start_from else None,
     )
-    levels = [implied_level(cell, copied if is_lookup(cell.method) else drafted) for cell in chains]
+    levels = [implied_level(cell, copied if is_lookup(cell.method) else drafted) for cell in every]
     found = fit_levels(
-        chains,
+        every,
         levels,
         rounds=15 if start is None else 4,
         variances=None if start is None else start.variances,
