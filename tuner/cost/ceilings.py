@@ -37,8 +37,9 @@ _FAST_LINK_BYTES_PER_S = 200e9
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Rates of one device and its links, SI units."""
+    """Rates of one device and its links, and its memory, SI units."""
 
+    memory_bytes: float
     bandwidth_bytes_per_s: float
     matmul_flops_per_s: float
     bf16_flops_per_s: float
@@ -54,6 +55,7 @@ def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
     link = accelerator.interconnect_bytes_per_s or PCIE4_BYTES_PER_S
     is_fast = link >= _FAST_LINK_BYTES_PER_S
     return Ceilings(
+        memory_bytes=accelerator.memory_bytes,
         bandwidth_bytes_per_s=accelerator.bandwidth_bytes_per_s,
         matmul_flops_per_s=bf16 * _format_gain(accelerator, compute),
         bf16_flops_per_s=bf16,

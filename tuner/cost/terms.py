@@ -71,6 +71,11 @@ class PassConstants(NamedTuple):
     kv_full_s: FloatArray
     kv_index_s: FloatArray
     kv_window_s: FloatArray
+    #: time to read all memory that the weights leave, and devices that can hold parts of a cache
+    #: which heads do not split
+    kv_room_s: FloatArray
+    kv_shards: FloatArray
+    #: by sequence and token in the cache, arithmetic of one position
     attention_full_s: FloatArray
     attention_window_s: FloatArray
     #: longest cache that full and window layers read
@@ -124,6 +129,9 @@ def pass_constants(setup: PassSetup) -> PassConstants:
     flops = 2.0 * (parts.dense_params + parts.head_params) / split
     flops += 2.0 * parts.expert_params * parts.expert_share * meeting / expert_split
     kv_split = min(split, parts.kv_split_limit) * bandwidth
+    # caches of heads are split over the group; a latent is copied to every device unless the copies do
+    # not fit: then engines split attention by sequences ("data-parallel attention")
+    room = ceilings.memory_bytes - (dense + head) / split - expert_bytes / expert_split
     kv_token = parts.kv_values_per_layer * setup.kv_bytes_per_value / kv_split
     attention = parts.attention_flops / split / ceilings.bf16_flops_per_s
     state = parts.state_values_per_layer * parts.n_linear_layers * _STATE_BYTES
@@ -139,6 +147,8 @@ def pass_constants(setup: PassSetup) -> PassConstants:
         parts.n_full_layers * kv_token,
         parts.n_full_layers * SPARSE_INDEX_BYTES / kv_split if parts.is_sparse else 0.0,
         parts.n_window_layers * kv_token,
+        max(room, 0.0) / bandwidth,
+        split / min(split, parts.kv_split_limit),
         parts.n_full_layers * attention,
         parts.n_window_layers * attention,
         SPARSE_TOKENS if parts.is_sparse else math.inf,
@@ -184,13 +194,15 @@ def pass_terms(
         full * constants.kv_full_s + context * constants.kv_index_s + window * constants.kv_window_s
     )
     scored = full * constants.attention_full_s + window * constants.attention_window_s
+    copied = own * cached
+    kv_s = np.maximum(np.minimum(copied, constants.kv_room_s), copied / constants.kv_shards)
     return PassTerms(
         weights_s=constants.weights_s,
         experts_s=constants.experts_s,
         host_experts_s=constants.host_experts_s,
         log_miss=constants.log_miss,
         matmul_s=own_tokens * constants.matmul_s,
-        kv_s=own * cached,
+        kv_s=kv_s,
         attention_s=own_tokens * scored,
         scan_s=(own + own_tokens) * constants.scan_s,
         collective_s=constants.collective_fixed_s + own_tokens * constants.collective_s,
