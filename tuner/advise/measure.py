@@ -6,6 +6,9 @@ import math
 import shlex
 from collections.abc import Sequence
 
+import numpy as np
+
+from tuner.acceptance.information import next_length
 from tuner.advise.points import ArmPoint
 from tuner.advise.schedule import place_of
 from tuner.advise.situation import Situation
@@ -21,6 +24,8 @@ REQUESTS = 200
 #: Standard deviation of ln(speed) between repeated runs of one setting (docs/accuracy.md): no
 #: measurement leaves less doubt than this.
 RUN_LOG_SD = 0.02
+#: A better choice of K is mentioned from this share of speed on (assumed: half a tie's width).
+WORTH_SAYING = 0.0025
 
 
 def next_measurement(
@@ -39,10 +44,12 @@ def next_measurement(
         return None
     if acceptance >= cost:
         left = cost
-        what = (
-            f"acceptance of this drafter on your prompts: {REQUESTS} requests at {_setting(best)}"
-        )
-        row = f"{{method: {best.config.method}, {_setting_row(best)}, acceptance_length: …}}"
+        count, value = _telling_length(ranked[0], best)
+        setting = _setting(best, count)
+        what = f"acceptance of this drafter on your prompts: {REQUESTS} requests at {setting}"
+        if value >= WORTH_SAYING:
+            what += f" (choosing K by it is worth {100.0 * value:.1f} % of speed on average)"
+        row = f"{{method: {best.config.method}, {_setting_row(best, count)}, acceptance_length: …}}"
     else:
         left = acceptance
         what = "one minute of plain decoding and one of the configuration above, same prompts"
@@ -60,14 +67,27 @@ def next_measurement(
     )
 
 
-def _setting(best: Prediction) -> str:
-    tree = best.config.tree
-    return f"tree {tree}" if tree else f"K {best.config.num_speculative_tokens}"
+def _telling_length(point: ArmPoint, best: Prediction) -> tuple[int, float]:
+    """Return the K whose measurement is worth most for choosing K, and that worth."""
+    lengths = point.arm.lengths
+    if point.arm.trees or lengths != tuple(range(1, len(lengths) + 1)):
+        return best.config.num_speculative_tokens, 0.0
+    own = point.own
+    count, value = next_length(
+        np.concatenate(([1.0], own.acceptance_length)),
+        np.concatenate(([0.0], own.acceptance_log_sd)),
+        np.concatenate(([1.0], own.step_ratio)),
+    )
+    return (count, value) if value > 0.0 else (best.config.num_speculative_tokens, 0.0)
 
 
-def _setting_row(best: Prediction) -> str:
+def _setting(best: Prediction, count: int) -> str:
     tree = best.config.tree
-    count = best.config.num_speculative_tokens
+    return f"tree {tree}" if tree else f"K {count}"
+
+
+def _setting_row(best: Prediction, count: int) -> str:
+    tree = best.config.tree
     return f"tree: {tree}" if tree else f"num_speculative_tokens: {count}"
 
 
