@@ -129,8 +129,8 @@ def pass_constants(setup: PassSetup) -> PassConstants:
     flops = 2.0 * (parts.dense_params + parts.head_params) / split
     flops += 2.0 * parts.expert_params * parts.expert_share * meeting / expert_split
     kv_split = min(split, parts.kv_split_limit) * bandwidth
-    # caches of heads are split over the group; a latent is copied to every device unless the copies do
-    # not fit: then engines split attention by sequences ("data-parallel attention")
+    # caches of heads are split over the group; a latent is copied to every device until the copies
+    # do not fit: then engines split attention by sequences ("data-parallel attention")
     room = ceilings.memory_bytes - (dense + head) / split - expert_bytes / expert_split
     kv_token = parts.kv_values_per_layer * setup.kv_bytes_per_value / kv_split
     attention = parts.attention_flops / split / ceilings.bf16_flops_per_s
