@@ -65,6 +65,8 @@ class Folds:
             return
         wanted = {self.names.get(_group(row, self.by)) for row in rows}
         folds = sorted(fold for fold in wanted if fold is not None)
+        if not folds:
+            return
         groups = [
             tuple(sorted(name for name, at in self.names.items() if at == fold)) for fold in folds
         ]

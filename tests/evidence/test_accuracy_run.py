@@ -10,13 +10,17 @@ import pytest
 
 from benchmarks.accuracy_choice import score_cells
 from benchmarks.accuracy_crossing import score_crossings
+from benchmarks.accuracy_document import document
 from benchmarks.accuracy_figures import (
     choice_figures,
     crossing_figures,
     decision_figures,
     other_k_figures,
     speedup_figures,
+    split_figures,
 )
+from benchmarks.accuracy_noise import between_sources
+from benchmarks.accuracy_rules import PooledRule
 from benchmarks.accuracy_speedup import predict_calibrated, predict_cold
 from benchmarks.accuracy_subjects import Subjects, collect
 from scripts.evidence import MeasuredRow, read_measurements
@@ -114,3 +118,58 @@ def test_a_curve_over_batches_is_scored(subjects: Subjects) -> None:
     (curve,) = score_crossings(subjects, knowledge_of)
     assert 16.0 < curve.measured < 64.0
     assert crossing_figures([curve])["curves"] == 1
+
+
+def test_two_sources_that_measured_the_same_are_compared(subjects: Subjects) -> None:
+    # one source only: nothing to compare
+    assert between_sources(subjects.paired)["n"] == 0
+
+
+def test_the_pooled_rule_never_uses_the_rows_own_group(subjects: Subjects) -> None:
+    groups = {speed.ids[0]: speed.row.source for speed in subjects.paired}
+    rule = PooledRule(subjects.paired, groups)
+    assert rule.quantiles(subjects.paired[0]) == (1.0, 1.0, 1.0)
+
+
+def test_the_document_holds_every_section(subjects: Subjects) -> None:
+    cells = score_cells(subjects, knowledge_of, cold=True, calibrated=True)
+    cold = predict_cold(subjects.paired, knowledge_of)
+    groups = {speed.ids[0]: speed.row.source for speed in subjects.paired}
+    ratio = {"n": 1, "median": 0.05, "p90": 0.1, "by batch": {1: 0.05}}
+    ratio["constant cost, median"] = 0.3
+    report = {
+        "measurements": "unseen.csv",
+        "rows": len(subjects.rows),
+        "cells": {"scored": len(cells), "left out": subjects.left_out["cells"]},
+        "rows with a plain run": {"scored": 1, "left out": subjects.left_out["rows"]},
+        "leave out source": {
+            "choice of K": choice_figures(cells, subjects),
+            "speedup, cold": speedup_figures(cold, groups),
+            "error, cold, by part": split_figures(cold),
+            "on or off, cold": decision_figures(cold),
+            "speedup at other K, calibrated": other_k_figures(cells),
+            "on or off, calibrated": decision_figures(predict_calibrated(subjects, knowledge_of)),
+            "batch where speculation stops paying, calibrated": crossing_figures(
+                score_crossings(subjects, knowledge_of)
+            ),
+        },
+        "two sources, same setting": between_sources(subjects.paired),
+        "step times": {
+            "a measured curve": ratio,
+            "plain serving": {
+                "n": 1,
+                "median": 0.1,
+                "p90": 0.1,
+                "aiconfigurator": {"median": 0.2, "p90": 0.7},
+                "left out": [],
+                "rows": {"run": {"measured_ms": 10.0, "predicted_ms": 11.0, "error": 0.1}},
+            },
+        },
+        "real engine": {"median": 0.1, "p90": 0.2, "on or off right": 1.0, "rows": []},
+        "one recommendation": {"seconds each": 0.005, "aiconfigurator, seconds a point": 0.6},
+    }
+    text = document(report)
+    for title in ("Summary", "Choice of K", "On or off", "Step times", "Where the frontier lies"):
+        assert f"## {title}" in text
+    assert "None" not in text
+    assert "nan" not in text.replace("unnamed", "")
