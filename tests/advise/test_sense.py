@@ -21,15 +21,19 @@ def best_of(found: Recommendation) -> Prediction:
     return next(item for item in found.configs if item.config.num_speculative_tokens)
 
 
-@pytest.mark.parametrize("target", ["Llama-3.1-70B-Instruct", "Llama-3.3-70B-Instruct"])
-def test_a_dense_70b_alone_is_clearly_on(target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "confidence"),
+    # the second has EAGLE-3 heads of its own, the first a small model of the family at best
+    [("Llama-3.1-70B-Instruct", 0.8), ("Llama-3.3-70B-Instruct", 0.9)],
+)
+def test_a_dense_70b_alone_is_clearly_on(target: str, confidence: float) -> None:
     found = advice(
         f"target: meta-llama/{target}\nhardware: {{gpu: H100-SXM, count: 4}}\n"
         "workload: {task: chat, temperature: 0, batch: 1}\n"
     )
     assert found.decision.state is State.ON
-    assert found.decision.confidence > 0.9
-    assert best_of(found).speedup.mean > 1.5
+    assert found.decision.confidence > confidence
+    assert best_of(found).speedup.mean > 1.4
 
 
 @pytest.mark.parametrize("name", shipped_profiles())

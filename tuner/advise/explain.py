@@ -10,6 +10,7 @@ from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import ArmPoint
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
+from tuner.engines import TITLES
 from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
@@ -58,7 +59,7 @@ def decision_of(
         return Decision(
             state=State.OFF,
             reason=(
-                f"no method that {situation.engine} {situation.engine_version} serves can draft "
+                f"no method that {TITLES[situation.engine]} {situation.engine_version} serves can draft "
                 "here within the profile's limits."
             ),
             break_even_acceptance_length=None,
@@ -129,7 +130,7 @@ def flatness_of(ranked: Sequence[ArmPoint], best: Prediction | None) -> str | No
 def title_of(situation: Situation) -> str:
     """Return target · dtype · devices · engine in one line."""
     setup = situation.setup
-    engine = f"{situation.engine} {situation.engine_version}"
+    engine = f"{TITLES[situation.engine]} {situation.engine_version}"
     if setup is None:
         return f"textbook formula, α and c by hand · {engine}"
     hardware = setup.hardware
@@ -221,7 +222,7 @@ def assumptions_of(
             Assumption(
                 what="step cost",
                 value=(
-                    f"{situation.engine} on {model.setup.hardware.accelerator.name}: "
+                    f"{TITLES[situation.engine]} on {model.setup.hardware.accelerator.name}: "
                     f"± {percent(1.2816 * float(best.ratio_log_sd.mean()))} on ratios, "
                     f"± {percent(1.2816 * float(best.baseline_log_sd.mean()))} on plain TPOT"
                 ),

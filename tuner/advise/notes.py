@@ -9,6 +9,7 @@ from tuner.advise.latency import dilution
 from tuner.advise.plain import PlainCurve
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
+from tuner.engines import TITLES
 from tuner.records.config import Prediction
 from tuner.records.methods import DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
@@ -243,7 +244,7 @@ def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warnin
         Warning_(
             code="no-drafter",
             message=(
-                f"no drafter for {setup.target.model_id} is known that {situation.engine} serves. "
+                f"no drafter for {setup.target.model_id} is known that {TITLES[situation.engine]} serves. "
                 "What is left: n-gram or suffix lookup on text that repeats its prompt, a small "
                 "model with the same tokenizer (drafter: in the profile), or training a head."
             ),

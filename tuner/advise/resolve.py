@@ -6,7 +6,7 @@ from tuner.advise.situation import Situation
 from tuner.catalog import drafters_for, find_accelerator, find_model
 from tuner.catalog.shapes import shape_from_config, shape_from_gguf, shape_from_sizes
 from tuner.cost.dtypes import weight_format
-from tuner.engines import resolve_version
+from tuner.engines import TITLES, resolve_version
 from tuner.errors import InputError, MissingDataError, Where
 from tuner.records.cost import CostSetup
 from tuner.records.hardware import Accelerator, DeviceKind, Hardware, Parallel
@@ -47,7 +47,9 @@ def resolve(profile: Profile) -> Situation:
     warnings += newer
     if profile.engine.version is None:
         assumptions.append(
-            _default("engine", f"{engine} {version}", "the newest release that is known here")
+            _default(
+                "engine", f"{TITLES[engine]} {version}", "the newest release that is known here"
+            )
         )
     setup = None
     drafters: tuple[Drafter, ...] = ()
@@ -182,7 +184,9 @@ def _drafters(profile: Profile, target: ModelShape) -> tuple[Drafter, ...]:
             )
     if own is None:
         return known
-    return (_own_drafter(own, target, known), *known)
+    # The user's drafter stands for its method; published ones of the same kind do not compete.
+    others = tuple(drafter for drafter in known if drafter.method is not own.method)
+    return (_own_drafter(own, target, known), *others)
 
 
 def _built_in_mtp(target: ModelShape) -> Drafter:

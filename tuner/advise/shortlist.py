@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import Arm
 from tuner.advise.situation import Situation
+from tuner.engines import TITLES
 from tuner.records.methods import Method
 from tuner.records.sources import Warning_
 
@@ -32,8 +33,11 @@ def shortlist(
     groups: dict[tuple[Method, bool], list[Believed]] = {}
     for item in believed:
         arm = item[0]
-        if arm.method is Method.DRAFT_MODEL or arm.drafter_name in named:
+        if arm.drafter_name in named:
             kept.append(item)
+        elif arm.method is Method.DRAFT_MODEL:
+            # an engine that refuses the pair (vocabularies) is not among the drafter's engines
+            kept += [item] if _is_served(situation, item) else []
         else:
             groups.setdefault((arm.method, bool(arm.trees)), []).append(item)
     for (method, has_trees), items in groups.items():
@@ -100,6 +104,8 @@ def _measured(
     return kept, told
 
 
+_TITLE_OF = {engine.value: title for engine, title in TITLES.items()}
+
 #: Two expected τ closer than this are the same belief.
 _SAME = 1e-9
 
@@ -117,12 +123,13 @@ def _is_made_for(situation: Situation, item: Believed) -> bool:
 
 
 def _unproven(situation: Situation, method: Method, arm: Arm) -> Warning_:
-    published = ", ".join(arm.plan.drafter.engines) if arm.plan.drafter else ""
+    engines = arm.plan.drafter.engines if arm.plan.drafter else ()
+    published = " and ".join(_TITLE_OF.get(name, name) for name in engines)
     return Warning_(
         code="drafter-unproven",
         message=(
             f"the {method} drafter {arm.drafter_name} was published for {published}, not for "
-            f"{situation.engine}: check that it loads."
+            f"{TITLES[situation.engine]}: check that it loads."
         ),
     )
 
