@@ -59,8 +59,8 @@ def decision_of(
         return Decision(
             state=State.OFF,
             reason=(
-                f"no method that {TITLES[situation.engine]} {situation.engine_version} serves can draft "
-                "here within the profile's limits."
+                f"no method that {TITLES[situation.engine]} {situation.engine_version} serves can "
+                "draft here within the profile's limits."
             ),
             break_even_acceptance_length=None,
             confidence=1.0,

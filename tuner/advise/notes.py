@@ -244,7 +244,8 @@ def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warnin
         Warning_(
             code="no-drafter",
             message=(
-                f"no drafter for {setup.target.model_id} is known that {TITLES[situation.engine]} serves. "
+                f"no drafter for {setup.target.model_id} is known that "
+                f"{TITLES[situation.engine]} serves. "
                 "What is left: n-gram or suffix lookup on text that repeats its prompt, a small "
                 "model with the same tokenizer (drafter: in the profile), or training a head."
             ),
