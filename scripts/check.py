@@ -23,9 +23,7 @@ def main() -> int:
         print(f"== {name}", flush=True)
         command = [sys.executable, "-m", module, *arguments]
         if module == "importlinter.cli":
-            code = (
-                "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
-            )
+            code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
             command = [sys.executable, "-c", code]
         if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
