@@ -175,8 +175,3 @@ def _gguf(type_name: str) -> WeightFormat:
     elif bits >= BITS_PER_BYTE:
         weight_class = WeightClass.GGUF_WIDE
     return WeightFormat(size, "bfloat16", weight_class, max(size, 6.5625 / BITS_PER_BYTE))
-
-
-def weight_bytes_per_param(dtype: str) -> float:
-    """Return bytes of one matrix parameter in ``dtype``, block scales included."""
-    return weight_format(dtype).bytes_per_weight
