@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tuner.acceptance.information import measurement_value, next_length
+from tuner.acceptance.information import _quadrature, measurement_value, next_length
 
 
 def lengths(alpha, depth):
@@ -22,3 +22,10 @@ def test_doubt_near_break_even_is_worth_measuring():
     k, value = next_length(lengths(0.65, 5), sd, cost)
     assert 1 <= k <= 5
     assert value > 0.005
+
+
+def test_quadrature_is_the_published_one():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    ours, masses = _quadrature()
+    assert ours == pytest.approx(nodes, abs=1e-10)
+    assert masses == pytest.approx(weights / weights.sum(), abs=1e-12)

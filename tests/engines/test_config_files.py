@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tuner.engines import config_mapping, emit
+from tuner.engines import emit
+from tuner.engines.config_file import config_mapping
 from tuner.errors import InputError
 from tuner.records.config import SpecConfig
 from tuner.records.decision import BatchRow

@@ -5,14 +5,26 @@ Pure functions of the belief's τ and of the step cost of each K; nothing here k
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from tuner.acceptance.positions import FloatArray
 
 #: Standard deviation of ln τ that one measured K would leave (a benchmark of some hundred prompts).
 MEASURED_LOG_SD = 0.01
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+@lru_cache(maxsize=1)
+def _quadrature() -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss quadrature under the standard normal law, 15 points.
+
+    Eigenvalues and first components of the Jacobi matrix of the Hermite polynomials (Golub and
+    Welsch 1969); importing numpy.polynomial for it would take longer than a recommendation.
+    """
+    side = np.sqrt(np.arange(1.0, 15.0))
+    nodes, vectors = np.linalg.eigh(np.diag(side, 1) + np.diag(side, -1))
+    return nodes, vectors[0] ** 2
 
 
 def measurement_value(
@@ -40,15 +52,16 @@ def measurement_value(
     sd = float(length_log_sd[measured])
     if sd <= measured_log_sd:
         return 0.0
+    nodes, weights = _quadrature()
     learned = np.sqrt(sd**2 - measured_log_sd**2)
     tilt = np.where(length_log_sd > 0.0, length_log_sd / sd, 0.0)
     outcomes = acceptance_length * np.exp(
-        learned * _NODES[:, None] * tilt - 0.5 * (learned * tilt) ** 2
+        learned * nodes[:, None] * tilt - 0.5 * (learned * tilt) ** 2
     )
     length = np.clip(outcomes, 1.0, np.arange(len(acceptance_length)) + 1.0)
     speed = length / step_cost_ratio
-    known = float(_WEIGHTS @ speed.max(axis=1))
-    chosen = float((_WEIGHTS @ speed).max())
+    known = float(weights @ speed.max(axis=1))
+    chosen = float((weights @ speed).max())
     return max(0.0, known / chosen - 1.0)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from tuner.advise.commands import baseline_command, bench_command
 from tuner.cli.output import Output
-from tuner.engines import READERS, config_mapping, pretty
+from tuner.engines import pretty
 from tuner.engines.commands import ACCEPTANCE_NOTE
+from tuner.engines.config_file import READERS, config_mapping
 from tuner.errors import InputError, MissingDataError
 from tuner.records.decision import EngineCommand, Recommendation
 from tuner.report.export import named_command_dict

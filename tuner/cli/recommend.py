@@ -49,16 +49,20 @@ def recommend(
     plot: PlotFile = None,
 ) -> None:
     """Decide for each profile: what to run, why, and the command to paste."""
-    from tuner.advise.gates import parse_gate
     from tuner.advise.knowledge import shipped_knowledge
     from tuner.advise.recommend import recommend as decide
-    from tuner.cli.emitting import only_commands
-    from tuner.cli.files import PLOT_ENDINGS, check_out_file
     from tuner.cli.reading import read
 
     output = current_output()
-    gate = parse_gate(fail_if) if fail_if else None
-    plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS) if plot else None
+    gate = plot_path = None
+    if fail_if:
+        from tuner.advise.gates import parse_gate
+
+        gate = parse_gate(fail_if)
+    if plot:
+        from tuner.cli.files import PLOT_ENDINGS, check_out_file
+
+        plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS)
     read_profiles = [read(name, set_, engine, engine_version) for name in profiles]
     found = [decide(profile, shipped_knowledge(cost_model)) for profile in read_profiles]
     if plot_path is not None:
@@ -66,6 +70,8 @@ def recommend(
 
         write_recommendation_plot(plot_path, read_profiles, found)
     if emit or baseline_command or bench_command:
+        from tuner.cli.emitting import only_commands
+
         only_commands(output, found, emit, baseline=baseline_command, bench=bench_command)
     elif output.json:
         from tuner.report.export import recommendation_document

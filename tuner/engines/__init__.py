@@ -1,7 +1,6 @@
 """Launch commands of serving engines, and what each of them serves."""
 
 from tuner.engines.commands import emit, emit_baseline, emit_bench
-from tuner.engines.config_file import READERS, config_mapping
 from tuner.engines.quoting import pretty, shell_line
 from tuner.engines.support import SUPPORT, Support, serves, serves_trees
 from tuner.engines.versions import NEWEST_KNOWN, OLDEST_SUPPORTED, TITLES, resolve_version
@@ -9,11 +8,9 @@ from tuner.engines.versions import NEWEST_KNOWN, OLDEST_SUPPORTED, TITLES, resol
 __all__ = [
     "NEWEST_KNOWN",
     "OLDEST_SUPPORTED",
-    "READERS",
     "SUPPORT",
     "TITLES",
     "Support",
-    "config_mapping",
     "emit",
     "emit_baseline",
     "emit_bench",
