@@ -75,7 +75,8 @@ def score_crossings(subjects: Subjects, knowledge_of: KnowledgeOf) -> list[Cross
 def curve_name(speed: SpeedRow) -> str:
     """Return a name by which a reader finds the curve."""
     row = speed.row
-    parts = (row.source, row.target_raw, row.method_raw, f"K={row.k}", row.gpu_raw, row.task_raw)
+    length = row.setting[0] if row.setting else row.k
+    parts = (row.source, row.target_raw, row.method_raw, f"K={length}", row.gpu_raw, row.task_raw)
     return " · ".join(part for part in parts if part)
 
 
