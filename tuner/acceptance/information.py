@@ -13,6 +13,8 @@ from tuner.acceptance.positions import FloatArray
 
 #: Standard deviation of ln τ that one measured K would leave (a benchmark of some hundred prompts).
 MEASURED_LOG_SD = 0.01
+#: Values of measurements above this share of the best are taken as equal (assumed).
+NEARLY = 0.95
 
 
 @lru_cache(maxsize=1)
@@ -27,51 +29,55 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
     return nodes, vectors[0] ** 2
 
 
-def measurement_value(
+def measurement_values(
     acceptance_length: FloatArray,
     length_log_sd: FloatArray,
     step_cost_ratio: FloatArray,
-    measured: int,
     *,
     measured_log_sd: float = MEASURED_LOG_SD,
-) -> float:
-    """Return the expected gain in speed from measuring τ at one K before choosing.
+) -> FloatArray:
+    """Return the expected gain in speed from measuring τ at each K before choosing K.
 
-    Errors of ln τ at different K move together (one level); measuring K = m at most shifts ln τ_K
-    by sd_K / sd_m of what it shifts ln τ_m. The value is E[max speed after] − max E[speed], as a
-    share of the best speed now; 0 means that no outcome would change the choice.
+    Errors of ln τ at different K move together (one level), so that measuring K = m moves ln τ_K by
+    sd_K / sd_m of what it moves ln τ_m. The value is E[max speed after] ÷ max E[speed] − 1; 0 means
+    that no outcome would change the choice.
 
     Parameters
     ----------
     acceptance_length, length_log_sd, step_cost_ratio
         τ, standard deviation of ln τ and step cost for K = 0 … K_max, shape (K_max + 1,); entry 0
         is 1, 0 and 1.
-    measured
-        The K to measure, 1 ≤ m ≤ K_max.
+
+    Returns
+    -------
+    Value of K = 1 … K_max, shape (K_max,).
     """
-    sd = float(length_log_sd[measured])
-    if sd <= measured_log_sd:
-        return 0.0
     nodes, weights = _quadrature()
-    learned = np.sqrt(sd**2 - measured_log_sd**2)
-    tilt = np.where(length_log_sd > 0.0, length_log_sd / sd, 0.0)
-    outcomes = acceptance_length * np.exp(
-        learned * nodes[:, None] * tilt - 0.5 * (learned * tilt) ** 2
-    )
+    sd = np.maximum(length_log_sd[1:], measured_log_sd)
+    # share of the doubt that measuring K = m removes, shape (m, 1, 1)
+    share = np.sqrt(1.0 - (measured_log_sd / sd) ** 2)[:, None, None]
+    moved = share * length_log_sd
+    outcomes = acceptance_length * np.exp(nodes[:, None] * moved - 0.5 * moved**2)
     length = np.clip(outcomes, 1.0, np.arange(len(acceptance_length)) + 1.0)
     speed = length / step_cost_ratio
-    known = float(weights @ speed.max(axis=1))
-    chosen = float((weights @ speed).max())
-    return max(0.0, known / chosen - 1.0)
+    known = np.einsum("n,mn->m", weights, speed.max(axis=2))
+    chosen = np.einsum("n,mnk->mk", weights, speed).max(axis=1)
+    values: FloatArray = np.maximum(known / chosen - 1.0, 0.0)
+    return values
 
 
 def next_length(
-    acceptance_length: FloatArray, length_log_sd: FloatArray, step_cost_ratio: FloatArray
+    acceptance_length: FloatArray,
+    length_log_sd: FloatArray,
+    step_cost_ratio: FloatArray,
+    chosen: int,
 ) -> tuple[int, float]:
-    """Return the K whose measurement is worth most, and that value; ties go to the smallest K."""
-    values = [
-        measurement_value(acceptance_length, length_log_sd, step_cost_ratio, k)
-        for k in range(1, len(acceptance_length))
-    ]
-    best = int(np.flatnonzero(np.array(values) >= max(values) - 1e-6)[0])
-    return best + 1, values[best]
+    """Return the K to measure next and its value: ``chosen`` unless another tells clearly more.
+
+    K that are worth within 5 % of the best are taken as equal; of those the chosen one, which has
+    to be run anyway, else the smallest.
+    """
+    values = measurement_values(acceptance_length, length_log_sd, step_cost_ratio)
+    good = values >= NEARLY * values.max()
+    best = chosen if good[chosen - 1] else int(np.flatnonzero(good)[0]) + 1
+    return best, float(values[best - 1])

@@ -77,8 +77,9 @@ def _telling_length(point: ArmPoint, best: Prediction) -> tuple[int, float]:
         np.concatenate(([1.0], own.acceptance_length)),
         np.concatenate(([0.0], own.acceptance_log_sd)),
         np.concatenate(([1.0], own.step_ratio)),
+        best.config.num_speculative_tokens,
     )
-    return (count, value) if value > 0.0 else (best.config.num_speculative_tokens, 0.0)
+    return count, value
 
 
 def _setting(best: Prediction, count: int) -> str:
