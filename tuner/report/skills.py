@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tuner.engines import NEWEST_KNOWN, TITLES
+from tuner.engines.commands import ACCEPTANCE_NOTE
 from tuner.optimize.choice import OFF_CONFIDENCE, ON_CONFIDENCE
 from tuner.records.methods import Method, VerifyRule
 from tuner.report.numbers import percent
 
 _ENGINES = ", ".join(f"{TITLES[engine]} {version}" for engine, version in NEWEST_KNOWN.items())
+_TELEMETRY = "\n".join(f"   - {ACCEPTANCE_NOTE[engine]}" for engine in NEWEST_KNOWN)
 _METHODS = ", ".join(method for method in Method if method is not Method.NONE)
 _LOSSY = ", ".join(rule.value for rule in VerifyRule if rule.is_lossy)
 
@@ -65,7 +67,8 @@ become defaults that the output names; say which.
 ## How to read the JSON
 
 - `profiles[0].decision.state`: `on`, `off` or `measure`. `on` means that the belief that it pays is at least
-  {percent(ON_CONFIDENCE)}, `off` that it is below {percent(OFF_CONFIDENCE)}; between them the evidence does not decide.
+  {percent(ON_CONFIDENCE)}, `off` that it is below {percent(OFF_CONFIDENCE)}, that a whole request would end later, or that it does not fit;
+  between them the evidence does not decide.
 - `configs` is best first and contains plain decoding (`"method": "none"`). Draft family: `method` and `drafter`. Draft length N:
   `num_speculative_tokens`. Tree: `tree` (steps/topk/draft tokens) or `null` for a chain.
 - `speedup.p10` to `speedup.p90` is the 80 % belief about the mean; give it with the number, never the mean alone.
@@ -77,15 +80,23 @@ become defaults that the output names; say which.
 
 ## KV cache and rollback
 
-A rejected draft leaves {_ENGINES} with KV entries beyond the last accepted token; each engine rolls them back itself.
-What it costs is memory: the drafter's weights and its own KV cache lower `max_batch`; compare it with that of plain decoding.
-`specdec-tune simulate --json` shows the accounting on a toy model.
+A rejected draft leaves KV entries beyond the last accepted token; each engine rolls them back itself, nothing is to be set. What to know:
 
-## After the switch
+- The drafter's weights, its own KV cache and the logits of the verified tokens lower `max_batch`; compare it with that of plain decoding.
+- vLLM: some versions lose prefix-cache hits with a drafter (vllm-project/vllm#38182, #51250); compare the hit rate before and after.
+- SGLang: a tree (topk > 1) needs page size 1, or attention backend flashinfer, fa3 or triton; running requests are capped at 48 unless set.
+- llama.cpp: every slot has a draft context of its own (ggml-org/llama.cpp#17017); `-np` multiplies it.
 
-Watch acceptance and speed, put what you saw under `observed:` in the profile (τ as `acceptance_length`, or counts; throughput as
-`output_tok_s`), and run `recommend` again: a few rows of the user's own outweigh the prior. `next_measurement` says which row
-would help most. The plain baseline must be measured on the same prompts with the command above.
+`specdec-tune simulate --json` and `specdec-tune lesson kv-rollback` show the accounting on toy models.
+
+## Telemetry plan
+
+1. Measure the plain server first, on the user's prompts, with `--baseline-command` and `--bench-command`; then the speculative one.
+2. Read acceptance where the engine states it:
+{_TELEMETRY}
+3. Put both under `observed:` in the profile (τ as `acceptance_length`, or counts; throughput as `output_tok_s`) and run `recommend` again: a few
+   rows of the user's own outweigh the prior. `next_measurement` says which row would help most.
+4. Alarm when τ falls below `decision.break_even_acceptance_length`: from there on speculation costs speed.
 
 ## When to refuse
 
