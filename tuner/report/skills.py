@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tuner.engines import NEWEST_KNOWN, TITLES
-from tuner.engines.commands import ACCEPTANCE_NOTE
+from tuner.engines.commands import ADAPTERS
 from tuner.optimize.choice import OFF_CONFIDENCE, ON_CONFIDENCE
 from tuner.records.methods import Method, VerifyRule
 from tuner.report.numbers import percent
 
 _ENGINES = ", ".join(f"{TITLES[engine]} {version}" for engine, version in NEWEST_KNOWN.items())
-_TELEMETRY = "\n".join(f"   - {ACCEPTANCE_NOTE[engine]}" for engine in NEWEST_KNOWN)
+_TELEMETRY = "\n".join(
+    f"   - {TITLES[engine]}: {ADAPTERS[engine].ACCEPTANCE_APPEARS}" for engine in NEWEST_KNOWN
+)
 _METHODS = ", ".join(method for method in Method if method is not Method.NONE)
 _LOSSY = ", ".join(rule.value for rule in VerifyRule if rule.is_lossy)
 
