@@ -27,7 +27,7 @@ from benchmarks.accuracy_figures import (
 from benchmarks.accuracy_folds import Folds, cost_prior_without
 from benchmarks.accuracy_lengths import extrapolation
 from benchmarks.accuracy_noise import between_sources
-from benchmarks.accuracy_real import recorded_runs
+from benchmarks.accuracy_real import PASSES_SOURCE, recorded_runs
 from benchmarks.accuracy_speedup import predict_calibrated, predict_cold
 from benchmarks.accuracy_steps import (
     CURVE_SOURCE,
@@ -41,7 +41,7 @@ from benchmarks.accuracy_subjects import Subjects, collect, target_of
 from benchmarks.accuracy_table import table
 from benchmarks.accuracy_time import one_recommendation
 from scripts.evidence import DATA, read_measurements
-from tuner.advise.knowledge import shipped_knowledge
+from tuner.advise.knowledge import Knowledge, shipped_knowledge
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,7 +105,10 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         ),
         "plain serving": plain_serving(cost_prior_without(SERVING_SOURCE)),
     }
-    report["real engine"] = recorded_runs(shipped_knowledge())
+    recorded = Knowledge(
+        acceptance=shipped_knowledge().acceptance, cost=cost_prior_without(PASSES_SOURCE)
+    )
+    report["real engine"] = recorded_runs(recorded)
     if options.acceptance_by_k is not None:
         report["acceptance length by K"] = extrapolation(
             shipped_knowledge().acceptance, options.acceptance_by_k

@@ -31,6 +31,8 @@ from tuner.records.workload import (
 
 Json = dict[str, object]
 
+#: name by which the cost fit leaves out the pass times of this machine
+PASSES_SOURCE = "real_engine/forward_ms.csv"
 #: how far the same configuration moved when it was run again on a quiet machine (−10 … +7 %)
 REPEAT_NOISE = 0.10
 #: the machine: two cores, one used; bandwidth from the plain step (540 MB of weights in 30 ms),
