@@ -72,15 +72,20 @@ def add_observation(
 def _add_tree(
     measured: Measured, row: AcceptanceObservation, shift: float, run_log_sd: float
 ) -> None:
-    length = row.acceptance_length
-    if length is None and row.counts is not None and row.counts.num_drafts > 0:
-        length = 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
+    length = length_of_tree(row)
     if length is None or row.tree is None:
         return
     steps, _, verify_tokens = row.tree
     width = TREE_LOG_RATIO + TREE_LOG_GROWTH * float(np.log(verify_tokens / (steps + 1.0)))
     chain = min(max(length / float(np.exp(width)), 1.0 + 1e-4), steps + 1.0 - 1e-3)
     measured.lengths.append((steps, float(np.log(chain)), run_log_sd**2 + TREE_LOG_SD**2, shift))
+
+
+def length_of_tree(row: AcceptanceObservation) -> float | None:
+    """Return τ of a measured tree, reported or counted; None where it says neither."""
+    if row.acceptance_length is None and row.counts is not None and row.counts.num_drafts > 0:
+        return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
+    return row.acceptance_length
 
 
 def _add_counts(

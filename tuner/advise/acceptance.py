@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tuner.acceptance.belief import believe
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
+from tuner.advise.observed_trees import observed_factors
 from tuner.advise.situation import Situation
 from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
-from tuner.advise.trees import tree_curves, tree_log_sd
+from tuner.advise.trees import tree_curves
 from tuner.frozen import dataclass
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -160,7 +161,11 @@ def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcc
     curves = np.stack([_curves(arm, belief) for *_, belief in parts])
     spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
     if arm.trees:
-        spreads = np.hypot(spreads, tree_log_sd())
+        factors, doubts, runs = _observed_trees(question, believer)
+        curves = _multiplied(curves, factors)
+        spreads = np.hypot(spreads, doubts)
+        if len(parts) == 1:
+            spreads = 1.0 / np.hypot(1.0 / spreads, 1.0 / runs)
     inverse = weights[:, None] / curves[:, :, -1]
     tau = 1.0 / inverse.sum(axis=0)
     return ArmAcceptance(
@@ -175,7 +180,10 @@ def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcc
 
 @lru_cache(maxsize=1024)
 def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    lengths = [(_curves(question.arm, belief)[:, -1]) for *_, belief in question.beliefs(believer)]
+    curves = np.stack([_curves(question.arm, belief) for *_, belief in question.beliefs(believer)])
+    if question.arm.trees:
+        curves = _multiplied(curves, _observed_trees(question, believer)[0])
+    lengths = curves[:, :, -1]
     shape = (len(question.temperatures), len(question.tasks), len(question.arm.lengths))
     shares = np.array([share for _task, share in question.tasks])
     tau: FloatArray = 1.0 / np.einsum("hts,t->sh", 1.0 / np.reshape(lengths, shape), shares)
@@ -189,6 +197,27 @@ def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
     cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
     curves: FloatArray = belief.length[cut]
     return curves
+
+
+def _observed_trees(
+    question: _Question, believer: _Believer
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    heat, rule = question.temperatures[0][0], question.rules[0]
+    main = replace(question.query, task=question.tasks[0][0], temperature=heat, rule=rule)
+    run = believer.knowledge.acceptance.run_log_sd
+    return observed_factors(question.arm.trees, main, believer.observed, believer, run)
+
+
+def _multiplied(curves: FloatArray, factors: FloatArray) -> FloatArray:
+    """Multiply the τ of each setting, and what each depth adds to it in proportion.
+
+    ``curves`` has shape (parts, settings, depth + 1), ``factors`` (settings,). No tree gives more
+    than its depth and the bonus.
+    """
+    last = curves[:, :, -1:]
+    gains = np.maximum(last * factors[:, None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
+    most = 1.0 + np.arange(curves.shape[-1])
+    return np.clip(1.0 + (curves - 1.0) * gains, 1.0, most)
 
 
 def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBelief:
