@@ -106,6 +106,19 @@ def test_experts(tmp_path: Path) -> None:
     assert shape.native_dtype == "gguf:F16"
 
 
+@pytest.mark.parametrize("block", ["9" * 5001, "²", "01"])
+def test_names_of_no_layer_are_not_counted(tmp_path: Path, block: str) -> None:
+    path = tmp_path / "odd.gguf"
+    writer = begin(path, "qwen35", layers=2)
+    writer.add_head_count_kv(KV_HEADS)
+    add(writer, "blk.0.attn_k.weight", KV_HEADS * HEAD_DIM, HIDDEN)
+    add(writer, "blk.1.ssm_out.weight", HIDDEN, HIDDEN)
+    add(writer, f"blk.{block}.ssm_out.weight", HIDDEN, HIDDEN)
+    finish(writer)
+    shape = shape_from_gguf(path)
+    assert (shape.n_full_attention_layers, shape.n_linear_layers) == (1, 1)
+
+
 def test_hybrid_with_a_trained_mtp_layer(tmp_path: Path) -> None:
     path = tmp_path / "hybrid.gguf"
     writer = begin(path, "qwen35", layers=5)

@@ -208,7 +208,7 @@ def test_wrong_values_are_named(tmp_path: Path, change: dict[str, Any], words: s
         (b"{" + b'"a":{' * 5_000, "nested"),
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested"),
         (b" " * (MAX_BYTES + 1), "too large"),
-        (b'{"hidden_size": ' + b"9" * 10_000 + b"}", "not JSON"),
+        (b'{"hidden_size": ' + b"9" * 10_000 + b"}", "not JSON that can be read: a number"),
     ],
     ids=lambda value: str(value)[:24],
 )

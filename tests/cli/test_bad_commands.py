@@ -116,6 +116,35 @@ CASES = [
         "--engine: 'vlm' is not one of vllm, sglang, trtllm, llamacpp. Did you mean vllm?",
     ),
 ]
+LONG = "1" * 5001
+CUT = f"'{LONG[:37]}…'"
+CASES += [
+    Case("verify --k {digits}", f"--k: {CUT} is too long for a whole number."),
+    Case("simulate --c {digits}", f"--c: {CUT} is too long for a number."),
+    Case("simulate --k {digits}", f"--k: {CUT} is too long for a number or a range."),
+    Case("simulate --tree {digits}x2", f"{CUT} is not a tree: 2x2x2"),
+    Case("simulate --k 0", "--k: 0 is not possible: 1 to 64 draft tokens a step."),
+    Case("simulate --k 4,70", "--k: 70 is not possible: 1 to 64 draft tokens a step."),
+    Case("simulate --model ngram --text /dev/null", "--text: /dev/null is empty."),
+    Case("tree --acceptance 0.5 --nodes {digits}", f"--nodes: {CUT} is too long for a whole"),
+    Case("predict p.yaml --k {digits}", f"--k {CUT} is not a whole number or a range like 1:8."),
+    Case(
+        "predict p.yaml --method eagle3 --tree 5/4/{digits}",
+        f"--tree '5/4/{LONG[:33]}…' is not STEPS/TOPK/DRAFT_TOKENS, such as 5/4/8.",
+    ),
+    Case(
+        "recommend p.yaml --set observed.{digits}.tpot_ms=3",
+        f"--set: observed.{LONG}: there is no entry '{LONG[:60]}': the list has 1.",
+    ),
+    Case(
+        "recommend p.yaml --set workload.batch={digits}",
+        f"--set: workload.batch: {LONG[:57]}… is not possible: a whole number",
+    ),
+    Case(
+        "verify --break rollback --k 1",
+        "--break rollback needs --k 2 or more: one draft leaves nothing to undo.",
+    ),
+]
 PROFILE = """\
 target: meta-llama/Llama-3.1-8B-Instruct
 hardware: {gpu: H100-SXM}
@@ -133,7 +162,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(case: Case) -> list[str]:
     return [
-        word.format(long="x" * 5000) if "{long}" in word else word for word in case.line.split()
+        word.replace("{long}", "x" * 5000).replace("{digits}", LONG) for word in case.line.split()
     ]
 
 

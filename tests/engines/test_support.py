@@ -126,3 +126,9 @@ def test_an_engine_without_adapter_says_what_to_do() -> None:
     with pytest.raises(MissingDataError, match="--engine"):
         emit(EmitRequest(engine=Engine.TRTLLM, target="t"))
     assert not serves(Engine.TRTLLM, None, Method.EAGLE3).ok
+
+
+@pytest.mark.parametrize("engine", NEWEST_KNOWN)
+def test_endless_digits_are_no_version(engine: Engine) -> None:
+    with pytest.raises(InputError, match="is not a version of"):
+        resolve_version(engine, "1" * 5001)

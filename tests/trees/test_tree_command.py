@@ -117,6 +117,16 @@ def test_drawings_have_one_line_a_leaf() -> None:
     assert short[-1].endswith(f"{leaves - 5} more paths")
 
 
+def test_no_engine_setting_where_nothing_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = screen(capsys, "--acceptance", "0,0,0", "--nodes", "6").split("\n")
+    assert [line for line in lines if line.strip()] == [
+        "  Nothing is ever accepted: no tree is better than plain decoding, 1 token a step."
+    ]
+    found = document(capsys, "--acceptance", "0,0,0", "--nodes", "6")
+    jsonschema.validate(found, tree_schema())
+    assert set(found["engines"].values()) == {None}
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
@@ -161,6 +171,8 @@ def test_refusals(capsys: pytest.CaptureFixture[str], argv: list[str], sentence:
         (b"[[0.9, 0.9]]", "sums to 1.8"),
         (b"\xff\xfe", "UTF-8"),
         (b"[" * 100_000, "nested"),
+        (b"[[0.5, %s]]" % (b"1" * 5001), "too many digits"),
+        (b"[[0.5, %s]]" % (b"1" * 4000), "depth 1 holds 1111"),
     ],
 )
 def test_files_that_hold_no_ranks(
@@ -176,4 +188,6 @@ def test_more_depth_than_lists(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     file = tmp_path / "ranks.json"
     file.write_text("[[0.5]]", encoding="utf-8")
     found = document(capsys, "--per-depth", str(file), "--nodes", "5", "--depth", "3", code=2)
-    assert "1 depths" in found["error"]["message"]
+    message = found["error"]["message"]
+    assert message.startswith("--depth 3 with 5 nodes needs 3 lists; this has 1 list")
+    assert found["error"]["where"]["file"] == str(file)

@@ -160,9 +160,10 @@ def _count(sizes: dict[str, int], experts: int, used: int) -> tuple[int, int]:
 def _attention_layers(sizes: dict[str, int], n_layers: int, kv_heads: int) -> tuple[int, int]:
     """Return layers with softmax attention and with a linear or state-space mixer."""
     kinds: Counter[str] = Counter()
+    blocks = {str(layer) for layer in range(n_layers)}
     for name in sizes:
         block, _, part = name.removeprefix("blk.").partition(".")
-        if not name.startswith("blk.") or not block.isdigit() or int(block) >= n_layers:
+        if not name.startswith("blk.") or block not in blocks:
             continue
         if part in ("attn_k.weight", "attn_kv_a_mqa.weight") and kv_heads:
             kinds["full"] += 1

@@ -32,8 +32,12 @@ def read_json_object(path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as problem:
         place = Where(file=str(path), line=problem.lineno)
         raise InputError(f"not JSON: {problem.msg}.", where=place) from None
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"not JSON that can be read: {problem}.", where=where) from None
+    except RecursionError:
+        raise InputError("not JSON that can be read: nested too deeply.", where=where) from None
+    except ValueError:  # Python refuses to read integers of more than 4,300 digits
+        raise InputError(
+            "not JSON that can be read: a number has too many digits.", where=where
+        ) from None
     if not isinstance(value, dict):
         raise InputError("a JSON object is expected, such as a model's config.json.", where=where)
     return value

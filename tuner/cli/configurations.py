@@ -34,7 +34,9 @@ def draft_lengths(texts: Sequence[str]) -> tuple[int, ...]:
         try:
             start, end = int(first), int(last if colon else first)
         except ValueError:
-            raise InputError(f"--k {text!r} is not a whole number or a range like 1:8.") from None
+            raise InputError(
+                f"--k {_shown(text)} is not a whole number or a range like 1:8."
+            ) from None
         if not 1 <= start <= end <= MOST_TOKENS:
             raise InputError(f"--k {text!r} must lie within 1 to {MOST_TOKENS}, first before last.")
         found.update(range(start, end + 1))
@@ -46,8 +48,11 @@ def trees(texts: Sequence[str]) -> tuple[TreeSetting, ...]:
     found = []
     for text in texts:
         parts = text.split("/")
-        if len(parts) != 3 or not all(part.isdecimal() for part in parts):
-            raise InputError(f"--tree {text!r} is not STEPS/TOPK/DRAFT_TOKENS, such as 5/4/8.")
+        # Six digits are more than any tree has, and few enough for int to read.
+        if len(parts) != 3 or not all(part.isdecimal() and len(part) <= 6 for part in parts):
+            raise InputError(
+                f"--tree {_shown(text)} is not STEPS/TOPK/DRAFT_TOKENS, such as 5/4/8."
+            )
         steps, topk, tokens = map(int, parts)
         if not (1 <= steps <= MOST_TOKENS and 1 <= topk <= MOST_TOKENS):
             raise InputError(f"--tree {text!r}: steps and topk lie within 1 to {MOST_TOKENS}.")
@@ -61,3 +66,7 @@ def trees(texts: Sequence[str]) -> tuple[TreeSetting, ...]:
             raise InputError(f"--tree {text!r}: with topk 1 the draft tokens are {steps + 1}.")
         found.append(TreeSetting(num_steps=steps, topk=topk, draft_tokens=tokens))
     return tuple(found)
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= 40 else f"'{text[:37]}…'"

@@ -123,7 +123,7 @@ def has_emitted_json() -> bool:
 def screen_width() -> int:
     """Columns to lay out for: COLUMNS, else the terminal's, else 100 in a pipe."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
+    if columns.isdecimal() and len(columns) <= 9 and int(columns) > 0:
         width = int(columns)
     elif sys.stdout.isatty():
         try:

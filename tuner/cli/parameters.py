@@ -18,6 +18,9 @@ from tuner.cli.help_words import word
 from tuner.errors import InputError
 from tuner.nearest import nearest
 
+#: int reads no more than 4,300 digits, and float makes infinity of integers above 1e308
+MAX_NUMBER_LENGTH = 60
+
 
 class QuickCommand(TyperCommand):
     """A command whose parameters, the help option included, are read without pydantic."""
@@ -68,10 +71,12 @@ def _convert(parameter: Any, kind: type, value: Any) -> Any:
 
 
 def _number(parameter: Any, kind: type, text: str) -> Any:
+    noun = "a whole number" if kind is int else "a number"
+    if len(text) > MAX_NUMBER_LENGTH:
+        raise _bad(parameter, f"'{text[:37]}…' is too long for {noun}.")
     try:
         number = kind(text)
     except ValueError:
-        noun = "a whole number" if kind is int else "a number"
         raise _bad(parameter, f"{text!r} is not {noun}.") from None
     if not math.isfinite(number):
         raise _bad(parameter, f"{text!r} is not a finite number.")

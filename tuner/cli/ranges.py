@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 #: an end that floating point missed by this share of a step still belongs to the range
 _SLACK = Decimal("1e-9")
+#: three numbers of a range with all digits that a float has, and much to spare
+MAX_ITEM_LENGTH = 200
 
 
 def read_reals(option: str, text: str) -> FloatArray:
@@ -87,6 +89,8 @@ def _bounds(option: str, item: str) -> tuple[Decimal, Decimal | None, Decimal | 
 
 
 def _number(option: str, text: str, item: str) -> Decimal:
+    if len(item) > MAX_ITEM_LENGTH:
+        raise InputError(f"{option}: '{item[:37]}…' is too long for a number or a range.")
     try:
         value = Decimal(text.strip())
     except InvalidOperation:

@@ -48,6 +48,8 @@ def _parsed(option: str, name: str, max_bytes: int) -> object:
         raise InputError(f"this is not JSON: {error.msg}.", where=where) from None
     except RecursionError:
         raise _refusal(name, "is nested too deeply.") from None
+    except ValueError:  # Python refuses to read integers of more than 4,300 digits
+        raise _refusal(name, "holds a number with too many digits; an entry is 0 to 1.") from None
 
 
 def _row(name: str, place: int, row: object) -> list[float]:
@@ -56,7 +58,8 @@ def _row(name: str, place: int, row: object) -> list[float]:
     for value in row:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0.0 <= value <= 1.0:
-            raise _refusal(name, f"depth {place} holds {value!r}: every entry is a chance, 0 to 1.")
+            shown = repr(value) if len(repr(value)) <= 40 else f"{value!r:.37}…"
+            raise _refusal(name, f"depth {place} holds {shown}: every entry is a chance, 0 to 1.")
     return [float(value) for value in row]
 
 

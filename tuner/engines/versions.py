@@ -27,6 +27,8 @@ TITLES: dict[Engine, str] = {
 _RELEASE = re.compile(
     r"v?(\d+(?:\.\d+)*)(?:[-.]?(?:a|b|rc|post|dev)\d*)*(?:\+[a-z0-9.]+)?", re.ASCII | re.IGNORECASE
 )
+#: development builds carry a date and a commit: "0.20.1rc1.dev16+g7a1eb8ac2.d20260930" has 36
+MAX_VERSION_LENGTH = 80
 _BUILD = re.compile(r"b?(\d+)", re.ASCII)
 
 
@@ -35,11 +37,10 @@ def release_key(engine: Engine, version: str) -> tuple[int, ...]:
     """Return the numbers of a version, for comparison; suffixes (rc, post, +cu) do not count."""
     pattern = _BUILD if engine is Engine.LLAMACPP else _RELEASE
     match = pattern.fullmatch(version.strip())
-    if match is None:
+    if match is None or len(version) > MAX_VERSION_LENGTH:
         shape = "b11434" if engine is Engine.LLAMACPP else "0.33.0"
-        raise InputError(
-            f"{version!r} is not a version of {TITLES[engine]}: write it like {shape}."
-        )
+        shown = version[:MAX_VERSION_LENGTH]
+        raise InputError(f"{shown!r} is not a version of {TITLES[engine]}: write it like {shape}.")
     numbers = [int(part) for part in match[1].split(".")]
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()

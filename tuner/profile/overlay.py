@@ -60,9 +60,10 @@ def set_value(root: Node, key: str, value: Node) -> None:
 
 def _step(node: Node, part: str, dotted: str) -> Node:
     if node.kind is Kind.SEQUENCE:
-        if not part.isdecimal() or int(part) >= len(node.items):
+        is_place = part.isdecimal() and len(part) <= 9  # int refuses very long texts
+        if not is_place or int(part) >= len(node.items):
             raise InputError(
-                f"there is no entry {part!r}: the list has {len(node.items)}.",
+                f"there is no entry {part[:60]!r}: the list has {len(node.items)}.",
                 where=Where(file=OPTION, key=dotted),
             )
         return node.items[int(part)]

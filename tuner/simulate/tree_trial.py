@@ -101,9 +101,12 @@ def read_plan(text: str) -> tuple[TreePlan, ...]:
     if word in ("eagle-1", "eagle1"):
         return standard_plans()[2:4]
     parts = word.split("/") if "/" in word else word.split("x")
-    if not all(part.isdecimal() and 0 < int(part) <= MAX_VERIFY_TOKENS for part in parts):
+    # Nine digits are far above the limit, and few enough for int to read.
+    is_read = all(part.isdecimal() and len(part) <= 9 for part in parts)
+    if not is_read or not all(0 < int(part) <= MAX_VERIFY_TOKENS for part in parts):
+        shown = repr(text) if len(text) <= 40 else f"'{text[:37]}…'"
         raise InputError(
-            f"{text!r} is not a tree: 2x2x2 (children by level), 5/4/26 (steps/topk/draft "
+            f"{shown} is not a tree: 2x2x2 (children by level), 5/4/26 (steps/topk/draft "
             "tokens), eagle-1 or all."
         )
     numbers = tuple(map(int, parts))
