@@ -143,7 +143,8 @@ def _check(
     seed: int,
 ) -> None:
     if min(counts) < 1 or max(counts) > 64:
-        raise InputError(f"--k: {min(counts)} to {max(counts)} is not possible: 1 to 64.")
+        odd = next(count for count in counts if not 1 <= count <= 64)
+        raise InputError(f"--k: {odd} is not possible: 1 to 64 draft tokens a step.")
     if not 0.0 <= c < float("inf"):
         raise InputError(f"--c: {c} is not possible: 0 or more.")
     if not 2 <= vocab <= 1024:
@@ -218,6 +219,8 @@ def _text(path: Path | None) -> tuple[IntArray, int, str]:
             raw = stream.read(MAX_TEXT_BYTES + 1)
     except OSError as error:
         raise InputError(f"--text: {path}: {error.strerror}.") from None
+    if not raw:
+        raise InputError(f"--text: {path} is empty.")
     if len(raw) > MAX_TEXT_BYTES:
         raise InputError(f"--text: {path} is larger than {MAX_TEXT_BYTES:,} bytes.")
     try:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.output import current_output, screen_width
-from tuner.errors import InputError
+from tuner.errors import InputError, Where
 
 DEFAULT_DEPTH = 16
 #: A table of this size holds every depth and rank that a tree can use many times over.
@@ -50,6 +50,15 @@ def tree(
     limit = depth
     if limit is None:
         limit = len(table) if per_depth is not None else max(min(nodes, DEFAULT_DEPTH), 1)
+
+    needed = min(nodes, limit)
+    if per_depth is not None and len(table) < needed:
+        lists = "1 list" if len(table) == 1 else f"{len(table)} lists"
+        raise InputError(
+            f"--depth {limit} with {nodes} nodes needs {needed} lists; this has {lists}, one a "
+            f"depth: --depth {len(table)} at most.",
+            where=Where(file=per_depth),
+        )
 
     from tuner.trees.answer import answer_tree
 

@@ -61,6 +61,8 @@ def verify(
     """
     _check(vocab, k, restarts, samples, level, seed)
     _check_rule(rule, fault)
+    if fault is Fault.ROLLBACK and k < 2:
+        raise InputError("--break rollback needs --k 2 or more: one draft leaves nothing to undo.")
     from tuner.report.proof import proof_document, render_proof, verdict
     from tuner.simulate.proof import num_checks, prove
 

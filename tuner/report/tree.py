@@ -32,6 +32,8 @@ def render_tree(
     answer: TreeAnswer, *, width: int, mask: bool = False, blocks: bool = True
 ) -> list[RenderableType]:
     """Return the parts of the screen: the result, how far others are, the tree, the engines."""
+    if answer.tree.nodes == 0:
+        return ["", paragraph(_headline(answer), style="bold")]
     drawing = draw_tree(answer.tree, width=width - INDENT, most_lines=MOST_LINES, blocks=blocks)
     parts: list[RenderableType] = [
         "",
@@ -42,12 +44,7 @@ def render_tree(
         "",
         _depth_table(answer, width, blocks),
         "",
-        labelled("SGLang", _sglang(answer.sglang), width=LABEL_WIDTH),
-        labelled("TensorRT-LLM", _trtllm(answer.trtllm), width=LABEL_WIDTH),
-        labelled("vLLM", "verifies chains only", width=LABEL_WIDTH),
-        labelled("llama.cpp", "verifies chains only", width=LABEL_WIDTH),
-        "",
-        paragraph(SERVED_NOTE, style="dim"),
+        *_engines(answer),
     ]
     if mask:
         parts += ["", paragraph("attention mask, root first"), literal(mask_lines(answer.tree))]
@@ -57,7 +54,6 @@ def render_tree(
 def tree_document(answer: TreeAnswer, *, mask: bool = False) -> Json:
     """Return the document of ``tree --json``."""
     tree = answer.tree
-    sglang, trtllm = answer.sglang, answer.trtllm
     return {
         "schema_version": SCHEMA_VERSION,
         "nodes": tree.nodes,
@@ -67,22 +63,7 @@ def tree_document(answer: TreeAnswer, *, mask: bool = False) -> Json:
         "ranks": list(tree.ranks),
         "depth_histogram": list(tree.depth_histogram),
         "mask": tree.mask().astype(int).tolist() if mask else None,
-        "engines": {
-            "sglang": {
-                "num_steps": sglang.setting.num_steps,
-                "eagle_topk": sglang.setting.topk,
-                "num_draft_tokens": sglang.setting.draft_tokens,
-                "expected_tokens": sglang.expected_tokens,
-            },
-            "trtllm": {
-                "max_draft_len": trtllm.setting.num_steps,
-                "dynamic_tree_max_topK": trtllm.setting.topk,
-                "max_total_draft_tokens": trtllm.setting.draft_tokens - 1,
-                "expected_tokens": trtllm.expected_tokens,
-            },
-            "vllm": None,
-            "llamacpp": None,
-        },
+        "engines": _engine_settings(answer),
         "limits": {
             "nodes": answer.max_nodes,
             "depth": answer.max_depth,
@@ -98,6 +79,38 @@ def tree_document(answer: TreeAnswer, *, mask: bool = False) -> Json:
             "with_gaps": {"expected_tokens": answer.gapped_tokens},
         },
     }
+
+
+def _engine_settings(answer: TreeAnswer) -> Json:
+    """Return the nearest setting by engine; null where it has no trees, or none is worth it."""
+    settings: Json = {"sglang": None, "trtllm": None, "vllm": None, "llamacpp": None}
+    if answer.tree.nodes == 0:
+        return settings
+    sglang, trtllm = answer.sglang, answer.trtllm
+    settings["sglang"] = {
+        "num_steps": sglang.setting.num_steps,
+        "eagle_topk": sglang.setting.topk,
+        "num_draft_tokens": sglang.setting.draft_tokens,
+        "expected_tokens": sglang.expected_tokens,
+    }
+    settings["trtllm"] = {
+        "max_draft_len": trtllm.setting.num_steps,
+        "dynamic_tree_max_topK": trtllm.setting.topk,
+        "max_total_draft_tokens": trtllm.setting.draft_tokens - 1,
+        "expected_tokens": trtllm.expected_tokens,
+    }
+    return settings
+
+
+def _engines(answer: TreeAnswer) -> list[RenderableType]:
+    return [
+        labelled("SGLang", _sglang(answer.sglang), width=LABEL_WIDTH),
+        labelled("TensorRT-LLM", _trtllm(answer.trtllm), width=LABEL_WIDTH),
+        labelled("vLLM", "verifies chains only", width=LABEL_WIDTH),
+        labelled("llama.cpp", "verifies chains only", width=LABEL_WIDTH),
+        "",
+        paragraph(SERVED_NOTE, style="dim"),
+    ]
 
 
 def _headline(answer: TreeAnswer) -> str:
