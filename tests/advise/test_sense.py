@@ -131,3 +131,26 @@ def test_the_schedule_runs_what_the_headline_says() -> None:
         best = best_of(found)
         row = next(row for row in found.schedule.by_batch if row.start <= best.batch <= row.end)
         assert row.num_speculative_tokens == best.config.num_speculative_tokens
+
+
+@pytest.mark.parametrize(
+    "measured",
+    # Qwen3.8-27B Q4 with its MTP head, llama.cpp on one RTX 3090 (thc1006, sweeps of several
+    # prompts): speedup at K = 1 … 5
+    [
+        (1.38, 1.44, 1.31, 1.22, 1.07),
+        (1.41, 1.49, 1.37, 1.22, 1.07),
+        (1.52, 1.73, 1.71, 1.67, 1.55),
+        (1.58, 1.92, 1.99, 1.99, 1.91),
+    ],
+)
+def test_one_measured_speed_finds_the_length(measured: tuple[float, ...]) -> None:
+    found = advice(
+        "target: Qwen/Qwen3.8-27B\nhardware: {gpu: RTX-3090, count: 1}\ndtype: gguf:Q4_K_M\n"
+        "engine: {name: llamacpp}\ncandidates: {methods: [mtp]}\n"
+        "workload: {task: chat, temperature: 0, batch: 1}\n"
+        "observed: [{method: mtp, num_speculative_tokens: 3, batch: 1, "
+        f"speedup: {measured[2]}}}]\n"
+    )
+    chosen = best_of(found).config.num_speculative_tokens
+    assert measured[chosen - 1] >= 0.98 * max(measured)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tuner.advise.arms import Arm
 from tuner.advise.situation import Situation
 from tuner.cost.model import learn
@@ -11,6 +13,10 @@ from tuner.records.methods import Method
 from tuner.records.model import Drafter
 from tuner.records.workload import ObservedRow
 from tuner.units import MILLI
+
+#: Typical error of a predicted step ratio in its stated spreads, which also cover rare faults of
+#: implementations: median |z| ÷ .6745 = .71 over 622 measured rows whose source was left out.
+TYPICAL_SPREAD = 0.7
 
 
 def same_hardware(row: ObservedRow, situation: Situation) -> bool:
@@ -130,7 +136,8 @@ def implied_length(
     A speed is τ over step time. Where only the speed was measured, the predicted step (after all
     rows whose τ is known) turns it into a τ as uncertain as that prediction. The cost model then
     sees the row with the updated τ, so that acceptance and cost share a surprise by how unsure
-    each was.
+    each was. Here the step counts as typically unsure: at its stated spread most of what a text
+    does would be taken for a fault of the machine, and kept at other draft lengths.
     """
     observation = cost_observation(
         row, situation, acceptance_length=None, drafter=arm.plan.drafter, coverage=coverage
@@ -161,10 +168,10 @@ def implied_length(
         context_tokens=observation.context_tokens or situation.context_tokens,
     )
     ratio = float((times.draft_s + times.verify_s + times.overhead_s) / times.baseline_s)
-    spread = float(times.ratio_log_sd)
+    spread = TYPICAL_SPREAD * float(times.ratio_log_sd)
     if observation.speedup is not None:
         return observation.speedup * ratio, spread
     if observation.tpot_s is None:
         return None
     length = ratio * float(times.baseline_s) / observation.tpot_s
-    return length, float((spread**2 + times.baseline_log_sd**2) ** 0.5)
+    return length, float(np.hypot(spread, TYPICAL_SPREAD * times.baseline_log_sd))

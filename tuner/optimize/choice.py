@@ -12,12 +12,13 @@ from tuner.records.decision import State
 
 FloatArray = NDArray[np.float64]
 
-#: Predicted speeds this close are a tie, which goes to the shorter draft. Half a percent is below
-#: what repeated measurements of one setting differ by (docs/accuracy.md).
-TIE_TOLERANCE = 0.005
-#: One row of a schedule may stand for another setting that is at most this much faster (assumed:
-#: about the repeat noise of a good measurement; it keeps schedules short).
-ROW_TOLERANCE = 0.01
+#: Predicted speeds this close are a tie, which goes to the shorter draft. Repeated measurements of
+#: one setting differ by 2.7 % (docs/accuracy.md); on measurements whose source was left out, ties
+#: of 1.5 to 3 % lose less speed than one of half a percent, and 2 % is the middle of them.
+TIE_TOLERANCE = 0.02
+#: One row of a schedule may stand for another setting that is at most this much faster: what is a
+#: tie at one load is a tie in a row. It keeps schedules short.
+ROW_TOLERANCE = TIE_TOLERANCE
 
 #: Speculation is switched on when it is believed to pay with at least this probability …
 ON_CONFIDENCE = 0.8
