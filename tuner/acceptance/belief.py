@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.acceptance.disagreement import widen_disagreeing
 from tuner.acceptance.evidence import Measured, add_observation
 from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup
 from tuner.acceptance.positions import FloatArray, lengths_of
@@ -28,7 +29,7 @@ from tuner.records.acceptance import (
     TargetClass,
 )
 from tuner.records.acceptance_prior import AcceptancePrior, PriorCell, ShapeLaw
-from tuner.records.methods import Engine, Method, Task
+from tuner.records.methods import Engine, Method, Task, VerifyRule
 
 IntArray = NDArray[np.int64]
 
@@ -36,6 +37,11 @@ IntArray = NDArray[np.int64]
 #: difference, and the same for another temperature, in logits (fitted: "task of a target").
 OTHER_TASK_SD = 0.35
 OTHER_TEMPERATURE_SD = 0.15
+#: What is said when rows about one setting differ by more than chance.
+CONTRADICTION = (
+    "observed rows about the same setting contradict each other; the interval covers them. Check "
+    "that they come from the same drafter, task and temperature, and say so in their rows."
+)
 
 
 def believe(
@@ -66,6 +72,7 @@ def believe(
     """
     mean, covariance, known = curve_prior(prior, query)
     measured = _measured(prior, query, observed)
+    is_contradicted = widen_disagreeing(measured)
     depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
     law = law_of(prior, query.method)
     start = CurvePrior(
@@ -88,7 +95,10 @@ def believe(
         n_measurements=cell.n_measurements if cell else 0,
         n_sources=cell.n_sources if cell else 0,
         evidence=cell.evidence if cell else (),
-        notes=_notes(prior, query, known, max_k, bool(measured)),
+        notes=(
+            *(CONTRADICTION,) * is_contradicted,
+            *_notes(prior, query, known, max_k, bool(measured)),
+        ),
     )
 
 
@@ -206,12 +216,25 @@ def _difference(
     temperature = query.temperature if row.temperature is None else row.temperature
     if task is query.task and temperature == query.temperature:
         return 0.0, 0.0
-    other = replace(query, task=task, temperature=temperature)
-    here = float(curve_prior(prior, query)[0][0])
-    there = float(curve_prior(prior, other)[0][0])
+    steps = []
+    for rule in _rules_of_row(query, temperature):
+        other = replace(query, task=task, temperature=temperature, rule=rule)
+        here = float(curve_prior(prior, replace(query, rule=rule))[0][0])
+        steps.append(float(curve_prior(prior, other)[0][0]) - here)
     doubt = OTHER_TASK_SD**2 if task is not query.task else 0.0
     doubt += (OTHER_TEMPERATURE_SD * (temperature - query.temperature)) ** 2
-    return there - here, doubt
+    return float(np.mean(steps)), doubt + float(np.var(steps))
+
+
+def _rules_of_row(query: AcceptanceQuery, temperature: float) -> tuple[VerifyRule, ...]:
+    """Return the rules under which a row at another temperature may have been measured.
+
+    A row does not say whether its drafts were sampled: engines by default compare the target's
+    sample with the drafter's first choice, and can be told to verify sampled drafts.
+    """
+    if temperature != query.temperature and query.rule is VerifyRule.RATIO:
+        return VerifyRule.RATIO, VerifyRule.EXACT_MATCH
+    return (query.rule,)
 
 
 def _widen(measured: Measured, start: tuple[int, int], doubt: float) -> None:

@@ -72,7 +72,7 @@ def arm_acceptance(
     1/τ = Σ share / τ_i (sequences of one batch share the step).
     """
     workload = situation.profile.workload
-    rules = tuple(rule_at(situation, arm, heat) for heat, _share in workload.temperature)
+    rules = tuple(_hot_rule(situation, arm, heat) for heat, _share in workload.temperature)
     question = _Question(
         arm=arm,
         query=_query(situation, arm),
@@ -95,7 +95,7 @@ def lengths_over_temperature(
         query=_query(situation, arm),
         tasks=situation.profile.workload.task,
         temperatures=tuple((heat, 1.0) for heat in temperatures),
-        rules=tuple(rule_at(situation, arm, heat) for heat in temperatures),
+        rules=tuple(_hot_rule(situation, arm, heat) for heat in temperatures),
     )
     return _over_temperature(question, _believer(situation, knowledge, arm))
 
@@ -273,6 +273,12 @@ def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
         return VerifyRule.RATIO
     is_llamacpp = situation.engine is Engine.LLAMACPP and arm.plan.kind is not DraftKind.LOOKUP
     return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT
+
+
+def _hot_rule(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
+    """Return the rule of beliefs: at temperature 0 all lossless rules accept alike, and the rule
+    above 0 says how rows that were measured hotter carry over."""
+    return rule_at(situation, arm, temperature or 1.0)
 
 
 def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
