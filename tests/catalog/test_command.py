@@ -113,6 +113,42 @@ def test_unknown_names(
     assert words in capsys.readouterr().err
 
 
+def test_priors_that_are_not_there_tell_methods_from_tasks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["catalog", "priors", "medusa"]) == 4
+    message = capsys.readouterr().err
+    methods, tasks = re.findall(r"Methods with measured chains: (.*)\. Tasks: (.*)\.", message)[0]
+    assert {"eagle3", "ngram"} <= set(methods.split(", "))
+    assert {"chat", "code"} <= set(tasks.split(", "))
+    assert not set(methods.split(", ")) & set(tasks.split(", "))
+
+
+def test_priors_of_lookups_do_not_gain_from_temperature(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # What is copied has no distribution: the target's own chance of the token decides, and that
+    # is smaller at temperature 1 than the chance that it is the most likely one.
+    for row in json.loads(shown(capsys, "priors ngram --json"))["rows"]:
+        if row["task"] is None:
+            assert row["acceptance_length_t0"] is row["acceptance_length_t1"] is None
+        else:
+            assert row["acceptance_length_t1"]["mean"] <= row["acceptance_length_t0"]["mean"]
+
+
+def test_sources_of_priors_are_counted_and_named_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(shown(capsys, "priors --json"))["rows"]
+    lines = [
+        line for line in shown(capsys, "priors").splitlines() if "…" in line or " all " in line
+    ]
+    names = {name for row in rows for name in row["sources"]}
+    starts = {name[: end.start()] for name in names for end in re.finditer(r"(?= )|$", name)}
+    for line in lines:
+        if line.startswith("  ") and re.search(r"\d  \S", line):
+            example = re.split(r"\s{2,}", line.strip())[-1]
+            assert example.rstrip("…") in starts
+
+
 def test_an_error_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["catalog", "models", "Llama-9-70B", "--json"]) == 4
     document = json.loads(capsys.readouterr().out)

@@ -10,11 +10,13 @@ from rich.console import RenderableType
 from tuner.report.catalog import facts
 from tuner.report.catalog_rows import REFERENCE_K, REFERENCE_PARAMS
 from tuner.report.layout import Column, fitted_table, paragraph, title_line
-from tuner.report.numbers import DASH
+from tuner.report.numbers import DASH, ELLIPSIS
 from tuner.units import GIGA
 
 Row = dict[str, Any]
 
+#: characters of a source's name in the table of priors
+LONGEST_EXAMPLE = 18
 _SHORT = {"vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp", "trtllm": "TRT-LLM"}
 
 
@@ -90,14 +92,15 @@ def render_priors(
         (
             Column(title="method", cells=tuple(row["method"] for row in rows), align="left"),
             Column(title="task", cells=tuple(row["task"] or "all" for row in rows), align="left"),
-            Column(title="τ at T 0", cells=tuple(f"{row[low]['mean']:.2f}" for row in rows)),
+            Column(title="τ at T 0", cells=tuple(_mean(row[low]) for row in rows)),
             Column(title="80 %", cells=tuple(_span(row[low]) for row in rows), align="left"),
-            Column(title="τ at T 1", cells=tuple(f"{row[high]['mean']:.2f}" for row in rows)),
+            Column(title="τ at T 1", cells=tuple(_mean(row[high]) for row in rows)),
             Column(title="80 %", cells=tuple(_span(row[high]) for row in rows), align="left",
                    drop_order=2),
             Column(title="rows", cells=tuple(str(row["n_measurements"]) for row in rows)),
-            Column(title="sources", cells=tuple("; ".join(row["sources"]) for row in rows),
-                   align="left", shortest=18, drop_order=1),
+            Column(title="sources", cells=tuple(str(row["n_sources"]) for row in rows)),
+            Column(title="such as", cells=tuple(_example(row["sources"]) for row in rows),
+                   align="left", drop_order=3),
         ),
         width=width,
     )  # fmt: skip
@@ -106,13 +109,16 @@ def render_priors(
         paragraph(
             f"τ at K {REFERENCE_K} for a dense target of {REFERENCE_PARAMS / GIGA:g}B parameters "
             f"and an unknown drafter; rows: published measurements in {fitted_on}. A known target, "
-            "drafter or your own numbers move it.",
+            "drafter or your own numbers move it. Tasks do not add up to 'all': a measurement over "
+            "a mix of tasks counts for each of them, one whose task is not known for 'all' alone; "
+            "'all' has no τ of its own.",
         ),
     ]
     if words:
         names = sorted({name for row in rows for name in row["sources"]})
         return [*shown, *facts([("sources", "; ".join(names))])]
-    return [*shown, "", *_cost_levels(cost, width)]
+    more = paragraph("All sources of a method: specdec-tune catalog priors METHOD.", indent=0)
+    return [*shown, more, "", *_cost_levels(cost, width)]
 
 
 def _cost_levels(rows: Sequence[Row], width: int) -> list[RenderableType]:
@@ -162,5 +168,19 @@ def _arxiv(row: Row) -> str:
     return first.removeprefix("arXiv:") if first.startswith("arXiv:") else ""
 
 
-def _span(length: Row) -> str:
+def _example(sources: Sequence[str]) -> str:
+    """Return the shortest name, cut at the end of a word where it is still long."""
+    name = min(sources, key=lambda source: (len(source), source))
+    if len(name) <= LONGEST_EXAMPLE:
+        return name
+    return name[:LONGEST_EXAMPLE].rpartition(" ")[0] + ELLIPSIS
+
+
+def _mean(length: Row | None) -> str:
+    return DASH if length is None else f"{length['mean']:.2f}"
+
+
+def _span(length: Row | None) -> str:
+    if length is None:
+        return ""
     return f"{length['p10']:.2f}{DASH}{length['p90']:.2f}"

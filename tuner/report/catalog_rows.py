@@ -13,7 +13,7 @@ from tuner.nearest import nearest
 from tuner.records.acceptance import AcceptanceQuery, TargetClass
 from tuner.records.acceptance_prior import AcceptancePrior, PriorCell
 from tuner.records.interval import Interval
-from tuner.records.methods import Method, Task, VerifyRule
+from tuner.records.methods import DRAFT_KIND, DraftKind, Method, Task, VerifyRule
 
 Row = dict[str, Any]
 
@@ -69,8 +69,7 @@ def prior_rows(words: str = "") -> list[Row]:
         if all(word in (cell.method.value, cell.task and cell.task.value) for word in wanted)
     ]
     if not rows:
-        known = {cell.method.value for cell in prior.cells} | {task.value for task in Task}
-        raise _unknown(words, sorted(known), "prior")
+        raise _no_prior(words, prior)
     return rows
 
 
@@ -130,7 +129,10 @@ def _prior_row(prior: AcceptancePrior, cell: PriorCell) -> Row:
         "evidence": list(cell.evidence),
     }
     for temperature in _TEMPERATURES:
-        length = _expected_length(prior, cell, temperature)
+        if cell.task is None:  # the model has a level for each task, and none for their mixture
+            row[f"acceptance_length_t{temperature:g}"] = None
+            continue
+        length = _expected_length(prior, cell, cell.task, temperature)
         row[f"acceptance_length_t{temperature:g}"] = {
             "mean": length.mean,
             "p10": length.p10,
@@ -139,16 +141,18 @@ def _prior_row(prior: AcceptancePrior, cell: PriorCell) -> Row:
     return row
 
 
-def _expected_length(prior: AcceptancePrior, cell: PriorCell, temperature: float) -> Interval:
+def _expected_length(
+    prior: AcceptancePrior, cell: PriorCell, task: Task, temperature: float
+) -> Interval:
     """Return the expected τ at K = 3 for the reference target."""
     query = AcceptanceQuery(
         method=cell.method,
         target=TargetClass(
             target_id=None, total_params=REFERENCE_PARAMS, active_params=REFERENCE_PARAMS
         ),
-        task=cell.task or Task.CHAT,
+        task=task,
         temperature=temperature,
-        rule=VerifyRule.GREEDY if temperature == 0.0 else VerifyRule.RATIO,
+        rule=_verify_rule(cell.method, temperature),
         draft_params=0.6e9 if cell.method is Method.DRAFT_MODEL else None,
     )
     belief = believe(prior, query, max_k=REFERENCE_K)
@@ -158,6 +162,26 @@ def _expected_length(prior: AcceptancePrior, cell: PriorCell, temperature: float
         lower=1.0,
         upper=REFERENCE_K + 1.0,
     )
+
+
+def _verify_rule(method: Method, temperature: float) -> VerifyRule:
+    """Return how such drafts are verified: what is looked up has no distribution of its own."""
+    if temperature == 0.0:
+        return VerifyRule.GREEDY
+    is_lookup = DRAFT_KIND[method] is DraftKind.LOOKUP
+    return VerifyRule.ONE_HOT if is_lookup else VerifyRule.RATIO
+
+
+def _no_prior(words: str, prior: AcceptancePrior) -> MissingDataError:
+    methods = sorted({cell.method.value for cell in prior.cells})
+    tasks = sorted({cell.task.value for cell in prior.cells if cell.task})
+    near = nearest(words, [*methods, *tasks])
+    hint = (
+        f"Did you mean {near}?"
+        if near and words not in {method.value for method in Method}
+        else f"Methods with measured chains: {', '.join(methods)}. Tasks: {', '.join(tasks)}."
+    )
+    return MissingDataError(f"no prior in the catalog matches {words!r}. {hint}")
 
 
 def _unknown(words: str, known: list[str], what: str) -> MissingDataError:
