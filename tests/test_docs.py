@@ -68,3 +68,15 @@ def test_readme_profile_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path.write_text(profile[1], encoding="utf-8")
     assert run(["recommend", str(path)]) == 0
     capsys.readouterr()
+
+
+def test_every_data_file_is_described() -> None:
+    text = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    missing = [file.name for file in (ROOT / "data").glob("*.csv") if file.name not in text]
+    assert not missing
+
+
+def test_decisions_are_titled_by_their_number() -> None:
+    for file in (ROOT / "docs" / "decisions").glob("*.md"):
+        title = file.read_text(encoding="utf-8").partition("\n")[0]
+        assert re.fullmatch(rf"# {file.name[:4]}: [a-z].+[^.]", title), file.name
