@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scripts.acceptance_curves import LONGEST, AcceptanceCell
-from tuner.acceptance.level import design, drafter_key
+from tuner.acceptance.level import design, drafter_key, recipe_key
 from tuner.acceptance.positions import FloatArray, logistic
 from tuner.acceptance.shape import MAX_X, MIN_X, basis_of, offset_of
 from tuner.acceptance.temperature import temperature_shift
@@ -28,8 +28,8 @@ TAIL = 4.0
 START: Mapping[str, float] = {
     "base": 9.0, "method": 0.6, "kind": 0.03, "method×kind": 0.03, "task": 0.12,
     "method×task": 0.04, "engine": 0.02, "size": 0.05, "draft share": 0.1,
-    "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "source": 0.3,
-    "series": 0.03, "data": 0.03,
+    "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "recipe": 0.05,
+    "source": 0.3, "series": 0.03, "data": 0.03,
 }  # fmt: skip
 FIXED = frozenset({"base", "size", "draft share", "context", "temperature"})
 RESIDUAL_VARIANCE = 0.05
@@ -133,6 +133,9 @@ def effects_of(cell: AcceptanceCell) -> list[tuple[str, str, float]]:
         ("series", f"series|{cell.source}|{cell.data_set}", 1.0),
         ("data", f"data|{cell.data_set}", 1.0),
     ]
+    recipe = recipe_key(cell.drafter, cell.method)
+    if recipe is not None:
+        effects.append(("recipe", f"recipe|{recipe}", 1.0))
     if cell.temperature is None:
         effects.append(("temperature", "temperature not stated", 1.0))
     return effects

@@ -35,10 +35,10 @@ from tuner.records.methods import Method
 OUTPUT = Path(__file__).resolve().parent.parent / "tuner/catalog/data/acceptance_prior.json"
 #: Factor on predictive standard deviations; measured by ``benchmarks/acceptance.py`` so that
 #: 80 % intervals hold about 80 % of the chains of left-out sources.
-SPREAD_FACTOR = 1.0
+SPREAD_FACTOR = 0.92
 #: ids listed as evidence of a cell
 MOST_IDS = 8
-EVIDENCE_GROUPS = ("target", "drafter", "source", "series", "data")
+EVIDENCE_GROUPS = ("target", "drafter", "recipe", "source", "series", "data")
 
 
 def fit(
@@ -104,7 +104,7 @@ def fit_cells(
     found = fit_levels(
         every,
         levels,
-        rounds=15 if start is None else 4,
+        rounds=15 if start is None else 8,
         variances=None if start is None else start.variances,
         residual=0.05 if start is None else start.residual,
     )
@@ -122,6 +122,7 @@ def fit_cells(
         spread=spread,
         targets=_effects(found, "target"),
         drafters=_effects(found, "drafter"),
+        recipes=_effects(found, "recipe"),
         series={
             name: effect
             for group in ("source", "data", "series")

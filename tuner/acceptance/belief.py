@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tuner.acceptance.disagreement import widen_disagreeing
 from tuner.acceptance.evidence import Measured, add_observation
-from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup
+from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup, recipe_key
 from tuner.acceptance.positions import FloatArray, lengths_of
 from tuner.acceptance.posterior import (
     CurvePosterior,
@@ -154,6 +154,7 @@ def _level(
     for name, table, group in (
         (target.target_id, prior.targets, "target"),
         (drafter_key(drafter, method, target.target_id), prior.drafters, "drafter"),
+        (recipe_key(drafter, method), prior.recipes, "recipe"),
         (series, prior.series, "source"),
         (data_set, prior.series, "data"),
         (f"{series}|{data_set}" if series else None, prior.series, "series"),

@@ -54,6 +54,18 @@ def drafter_key(drafter: str | None, method: Method, target_id: str | None) -> s
     return drafter if drafter and "/" in drafter else f"{method}@{target_id}"
 
 
+def recipe_key(drafter: str | None, method: Method) -> str | None:
+    """Return the name under which drafters trained the same way share an offset.
+
+    Repositories are told apart by owner, heads trained with SpecForge go together whoever owns
+    them, and a name without an owner ("dflash block-8") stands for itself on every target.
+    """
+    if not drafter:
+        return None
+    recipe = "SpecForge" if "specforge" in drafter.lower() else drafter.partition("/")[0]
+    return f"{method}@{recipe}"
+
+
 def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
     """Return the terms of the level that apply to a query, with their values.
 

@@ -72,9 +72,11 @@ class AcceptancePrior:
     #: standard deviation of the level by kind of grouping ("target", "drafter", "source",
     #: "residual" and the groups of terms, for values that were never measured)
     spread: Mapping[str, float]
-    #: measured offsets of targets (id), drafters ("drafter|target") and series (source, data set)
+    #: measured offsets of targets (id), drafters, recipes of drafters ("method@owner") and series
+    #: (source, data set)
     targets: Mapping[str, Effect] = field(default_factory=dict)
     drafters: Mapping[str, Effect] = field(default_factory=dict)
+    recipes: Mapping[str, Effect] = field(default_factory=dict)
     series: Mapping[str, Effect] = field(default_factory=dict)
     #: factor on predictive standard deviations that makes 80 % intervals hold 80 % of left-out
     #: sources
