@@ -63,7 +63,7 @@ def answer_tree(
         )
     found = optimal_trees(table, nodes=nodes, depth=levels, allow_gaps=allow_gaps)
     gapped = found
-    if not allow_gaps:
+    if found.partial:  # else no rank is likelier than one before it, or gaps were allowed
         gapped = optimal_trees(table, nodes=nodes, depth=levels, allow_gaps=True)
     tree = found.tree(nodes)
     sglang, trtllm = nearest_settings(table, nodes)

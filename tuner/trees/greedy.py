@@ -77,8 +77,8 @@ def best_with_gaps(table: FloatArray, nodes: int) -> tuple[DraftTree, FloatArray
     """
     order = np.argsort(-table, axis=1, kind="stable")
     tree, lengths = grow(np.take_along_axis(table, order, axis=1), nodes)
-    paths = [
-        tuple(int(order[depth, rank - 1]) + 1 for depth, rank in enumerate(path))
-        for path in tree.paths()
-    ]
+    own = order[tree.depths[1:] - 1, np.array(tree.ranks[1:], dtype=np.int64) - 1] + 1
+    paths: list[tuple[int, ...]] = [()]
+    for parent, rank in zip(tree.parents[1:], own.tolist(), strict=True):
+        paths.append((*paths[parent], rank))
     return tree_of_paths(paths), lengths

@@ -114,7 +114,7 @@ def optimal_trees(
     table = rank_table(acceptance, min(depth, nodes))
     is_sorted = bool((np.diff(table, axis=1) <= 0.0).all())
     if allow_gaps or is_sorted:
-        _, lengths = best_with_gaps(table, nodes)
+        _, lengths = grow(-np.sort(-table, axis=1), nodes)
         return OptimalTrees(lengths=lengths, table=table, is_gapped=not is_sorted)
     leaf = np.ones(nodes + 2)
     leaf[0] = -np.inf
