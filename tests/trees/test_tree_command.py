@@ -117,6 +117,13 @@ def test_drawings_have_one_line_a_leaf() -> None:
     assert short[-1].endswith(f"{leaves - 5} more paths")
 
 
+def test_deep_trees_do_not_flood_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    text = screen(capsys, "--acceptance", "1", "--nodes", "4096", "--depth", "4096")
+    assert len(text.splitlines()) < 100
+    assert "4,056 more levels, down to 4,096" in text
+    assert "4097.0000 tokens a step" in text
+
+
 def test_no_engine_setting_where_nothing_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     lines = screen(capsys, "--acceptance", "0,0,0", "--nodes", "6").split("\n")
     assert [line for line in lines if line.strip()] == [

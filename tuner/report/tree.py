@@ -14,6 +14,8 @@ SCHEMA_VERSION = 1
 
 #: leaves that are still read at a glance
 MOST_LINES = 30
+#: levels of the table by depth; a longer one is read by programs
+MOST_LEVELS = 40
 LABEL_WIDTH = 14
 BAR_WIDTH = 24
 INDENT = 2
@@ -42,7 +44,7 @@ def render_tree(
         "",
         literal([" " * INDENT + line for line in drawing]),
         "",
-        _depth_table(answer, width, blocks),
+        *_depth_table(answer, width, blocks),
         "",
         *_engines(answer),
     ]
@@ -144,23 +146,32 @@ def _comparison(answer: TreeAnswer) -> str:
     return f"{budget}{used}. Exact optimum; {chain}, {greedy}, {gaps}."
 
 
-def _depth_table(answer: TreeAnswer, width: int, blocks: bool) -> RenderableType:
-    counts = answer.tree.depth_histogram
-    if not counts:
-        return ""
-    most = max(counts)
+def _depth_table(answer: TreeAnswer, width: int, blocks: bool) -> list[RenderableType]:
+    every = answer.tree.depth_histogram
+    most = max(every)
+    counts = every[:MOST_LEVELS]
     glyph = "▇" if blocks else "#"
     bars = tuple(glyph * max(round(BAR_WIDTH * count / most), 1) for count in counts)
-    return fitted_table(
+    table = fitted_table(
         [
             Column(title="depth", cells=tuple(str(d) for d in range(1, len(counts) + 1))),
             Column(title="nodes", cells=tuple(f"{count:,}" for count in counts)),
-            Column(title="accepted", cells=tuple(f"{value:.3f}" for value in answer.survival)),
+            Column(
+                title="accepted",
+                cells=tuple(f"{value:.3f}" for value in answer.survival[: len(counts)]),
+            ),
             Column(title="", cells=bars, align="left", drop_order=1),
         ],
         width=width,
         indent=INDENT,
     )
+    left_out = len(every) - len(counts)
+    if not left_out:
+        return [table]
+    return [
+        table,
+        paragraph(f"… {left_out:,} more levels, down to {len(every):,}; --json has all."),
+    ]
 
 
 def _sglang(spelling: Spelling) -> str:
