@@ -60,6 +60,9 @@ def test_the_mask(capsys: pytest.CaptureFixture[str]) -> None:
     mask = np.array(document(capsys, *argv)["mask"])
     assert mask.shape == (4, 4)
     assert (np.diag(mask) == 1).all()
+    assert mask.tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1]]
+    assert run_shell(["tree", *argv, "--json"]) == 0
+    assert "\n    [1,1,0,1]\n  ],\n" in capsys.readouterr().out
     assert "1..." in screen(capsys, *argv)
 
 

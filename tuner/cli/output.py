@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,10 +74,23 @@ class Output:
             buffer.write(text.encode("utf-8", "backslashreplace"))
         buffer.flush()
 
-    def emit_json(self, document: Mapping[str, object]) -> None:
-        """Print the one JSON document of this run; NaN is refused, it has no place in JSON."""
+    def emit_json(
+        self, document: Mapping[str, object], *, lines: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Print the one JSON document of this run; NaN is refused, it has no place in JSON.
+
+        ``lines`` holds more members of the document: lists whose entries are JSON already, each
+        printed in one line. A key of the document keeps its place.
+        """
         is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-        text = json.dumps(document, indent=2, ensure_ascii=not is_utf8, allow_nan=False)
+        stand_ins = {key: f"lines of {key}" for key in lines or {}}
+        text = json.dumps(
+            {**document, **stand_ins}, indent=2, ensure_ascii=not is_utf8, allow_nan=False
+        )
+        for key, entries in (lines or {}).items():
+            written = ",\n".join(f"    {entry}" for entry in entries)
+            member = f'  "{key}": '
+            text = text.replace(f'{member}"{stand_ins[key]}"', f"{member}[\n{written}\n  ]", 1)
         self.has_emitted = True
         sys.stdout.write(text + "\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from rich.console import RenderableType
 
 from tuner.report.layout import Column, fitted_table, labelled, literal, paragraph
@@ -53,8 +54,16 @@ def render_tree(
     return parts
 
 
-def tree_document(answer: TreeAnswer, *, mask: bool = False) -> Json:
-    """Return the document of ``tree --json``."""
+def mask_rows(answer: TreeAnswer) -> list[str]:
+    """Return the rows of the attention mask, root first, each a JSON list of 0 and 1."""
+    mask = answer.tree.mask()
+    text = np.full((len(mask), 2 * len(mask) - 1), ord(","), dtype=np.uint8)
+    text[:, ::2] = mask + np.uint8(ord("0"))
+    return [f"[{row.tobytes().decode('ascii')}]" for row in text]
+
+
+def tree_document(answer: TreeAnswer) -> Json:
+    """Return the document of ``tree --json``, without the mask."""
     tree = answer.tree
     return {
         "schema_version": SCHEMA_VERSION,
@@ -64,7 +73,7 @@ def tree_document(answer: TreeAnswer, *, mask: bool = False) -> Json:
         "parents": list(tree.parents),
         "ranks": list(tree.ranks),
         "depth_histogram": list(tree.depth_histogram),
-        "mask": tree.mask().astype(int).tolist() if mask else None,
+        "mask": None,
         "engines": _engine_settings(answer),
         "limits": {
             "nodes": answer.max_nodes,
