@@ -136,17 +136,20 @@ def test_priors_of_lookups_do_not_gain_from_temperature(
             assert row["acceptance_length_t1"]["mean"] <= row["acceptance_length_t0"]["mean"]
 
 
-def test_sources_of_priors_are_counted_and_named_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sources_of_priors_are_counted_and_named_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     rows = json.loads(shown(capsys, "priors --json"))["rows"]
-    lines = [
-        line for line in shown(capsys, "priors").splitlines() if "…" in line or " all " in line
-    ]
-    names = {name for row in rows for name in row["sources"]}
-    starts = {name[: end.start()] for name in names for end in re.finditer(r"(?= )|$", name)}
-    for line in lines:
-        if line.startswith("  ") and re.search(r"\d  \S", line):
-            example = re.split(r"\s{2,}", line.strip())[-1]
-            assert example.rstrip("…") in starts
+    head, *lines = shown(capsys, "priors").splitlines()
+    assert head.split()[-3:] == ["sources", "such", "as"]
+    for row, line in zip(rows, lines, strict=False):
+        *_, n_sources, example = re.split(r"\s{2,}", line.strip())
+        assert int(n_sources) == len(row["sources"])
+        if example.endswith("…"):  # cut where a word ends
+            assert any(name.startswith(example[:-1] + " ") for name in row["sources"])
+        else:
+            assert example in row["sources"]
 
 
 def test_an_error_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:

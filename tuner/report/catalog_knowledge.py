@@ -16,7 +16,7 @@ from tuner.units import GIGA
 Row = dict[str, Any]
 
 #: characters of a source's name in the table of priors
-LONGEST_EXAMPLE = 18
+LONGEST_EXAMPLE = 26
 _SHORT = {"vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp", "trtllm": "TRT-LLM"}
 
 
@@ -173,7 +173,8 @@ def _example(sources: Sequence[str]) -> str:
     name = min(sources, key=lambda source: (len(source), source))
     if len(name) <= LONGEST_EXAMPLE:
         return name
-    return name[:LONGEST_EXAMPLE].rpartition(" ")[0] + ELLIPSIS
+    head = name[: LONGEST_EXAMPLE + 1].rpartition(" ")[0]
+    return head + ELLIPSIS if head else name
 
 
 def _mean(length: Row | None) -> str:
