@@ -120,6 +120,15 @@ def test_drawings_have_one_line_a_leaf() -> None:
     assert short[-1].endswith(f"{leaves - 5} more paths")
 
 
+def test_a_width_of_many_digits_is_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = screen(capsys, "--acceptance", "0.5", "--nodes", "3")
+    for name in ("COLUMNS", "LINES"):
+        monkeypatch.setenv(name, "1" * 5001)
+    assert screen(capsys, "--acceptance", "0.5", "--nodes", "3") == usual
+
+
 def test_deep_trees_do_not_flood_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     text = screen(capsys, "--acceptance", "1", "--nodes", "4096", "--depth", "4096")
     assert len(text.splitlines()) < 100

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+#: nothing is laid out by height; with both given rich does not read COLUMNS and LINES itself
+SCREEN_HEIGHT = 25
 PIPE_WIDTH = 100
 MIN_WIDTH = 40
 MAX_WIDTH = 160
@@ -40,6 +42,7 @@ class Output:
         return PipeConsole(
             file=sys.stdout,
             width=screen_width(),
+            height=SCREEN_HEIGHT,
             no_color=self.no_color or None,
             highlight=False,
             soft_wrap=False,
