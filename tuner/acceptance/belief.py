@@ -270,9 +270,10 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if not known and not is_measured:
+        lender = "n-gram lookup's" if is_lookup(query.method) else "the average of other methods"
         notes.append(
-            f"no published measurement of {query.method} was used: the belief is the average of "
-            "other methods with a wide interval."
+            f"no published measurement of {query.method} was used: the belief is {lender}, with a "
+            "wide interval."
         )
     if beyond_training(query) > 0.0 and not is_measured:
         limit = query.max_context or 2048

@@ -14,7 +14,7 @@ from tuner.engines import TITLES
 from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
-from tuner.records.methods import METHOD_TITLES, Method, Task
+from tuner.records.methods import DRAFT_KIND, METHOD_TITLES, DraftKind, Method, Task
 from tuner.records.sources import Assumption, AssumptionKind
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
@@ -268,7 +268,8 @@ def _evidence_text(knowledge: Knowledge, method: Method, task: Task) -> str:
         )
     every = cells.get((method, None))
     if every is None:
-        return f"no measurement of {method}: borrowed from other methods"
+        lender = "n-gram lookup" if DRAFT_KIND[method] is DraftKind.LOOKUP else "other methods"
+        return f"no measurement of {method}: borrowed from {lender}"
     return (
         f"none for {task}; {counted(every.n_measurements, 'measurement')} of other tasks from "
         f"{counted(every.n_sources, 'source')} {where}"
