@@ -84,8 +84,8 @@ that a source with hundreds of rows counts once; its interval draws sources with
 
 What the refits do not remove: a few settings of the fit and of the scoring were chosen with these
 left-out scores in view (the weight of a τ that a speed implies, which trees are read as chains,
-how a step's surprise is shared, that a decision counts as on from 80 % belief). Measurements that
-were not in the file then may do somewhat worse.
+how a step's surprise is shared, ties of 2 %, that a decision counts as on from
+80 % belief). Measurements that were not in the file then may do somewhat worse.
 """
 
 
