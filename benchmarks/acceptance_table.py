@@ -19,10 +19,10 @@ fit behind them has not seen, but for the four constants of the temperature rule
 - **By position.** Three numbers a curve: `docs/decisions/0001-acceptance-by-position.md`.
 - **Prior.** The level is linear in method, kind of target (dense, small or large active part),
   task, engine, size, draft share and context beyond training, with random offsets of target,
-  drafter, source, data set and source × data set. Variances come from the data; residuals, sources,
-  drafters and targets have Student-t tails. Rows of one setup count as one cell; numbers read
-  first-hand weigh 1, computed from traces .8, quoted .6, read off a chart .4. Only chains are
-  pooled: trees of papers are another thing.
+  drafter, recipe of drafters (owner and method), source, data set and source × data set. Variances
+  come from the data; residuals, sources, drafters, recipes and targets have Student-t tails. Rows
+  of one setup count as one cell; numbers read first-hand weigh 1, computed from traces .8, quoted
+  .6, read off a chart .4. Only chains are pooled: trees of papers are another thing.
 - **Interval.** Between-target, between-drafter, between-source and residual spread all stand in the
   standard deviation of ln τ of a setup that nobody measured.
 - **Copied drafts** (n-gram, suffix): position 1 (is there a copy and does it start right) and later

@@ -177,8 +177,8 @@ def fit_levels(
             break
         left = seen - matrix @ mean
         second = mean**2 + np.diag(covariance)
-        for group in ("source", "drafter", "target"):
-            at = members[group]
+        for group in ("source", "drafter", "recipe", "target"):
+            at = members.get(group, np.array([], dtype=np.int64))
             effect_weight[at] = (TAIL + 1.0) / (TAIL + second[at] / spread[group])
         if variances is None:
             own = ((matrix @ covariance) * matrix).sum(axis=1)

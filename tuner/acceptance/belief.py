@@ -14,6 +14,8 @@ from tuner.acceptance.evidence import Measured, add_observation
 from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup, recipe_key
 from tuner.acceptance.positions import FloatArray, lengths_of
 from tuner.acceptance.posterior import (
+    COPIED_POSITION_SD,
+    POSITION_SD,
     CurvePosterior,
     CurvePrior,
     length_gradient,
@@ -82,7 +84,8 @@ def believe(
         offset=offset_of(law, query.method, query.task),
         basis=basis_of(query.method, depth),
     )
-    found = posterior_curve(start, measured) if measured else prior_curve(start)
+    own = COPIED_POSITION_SD if is_lookup(query.method) else POSITION_SD
+    found = posterior_curve(start, measured, own) if measured else prior_curve(start, own)
     survival, log_sd = _summary(found, max_k)
     cell = _cells(prior).get((query.method, query.task)) or _cells(prior).get((query.method, None))
     return AcceptanceBelief(

@@ -19,9 +19,12 @@ from tuner.acceptance.positions import FloatArray, logistic
 from tuner.acceptance.shape import law_at
 from tuner.records.acceptance_prior import ShapeLaw
 
-#: Standard deviation of one position's logit about the three-number curve (residuals of curves
-#: with per-position counts, such as the vLLM speculators blog's DFlash tables: 0.05 to 0.12).
-POSITION_SD = 0.08
+#: Standard deviation of one position's logit about the three-number curve. Curves with
+#: per-position counts leave 0.05 to 0.12 (the vLLM speculators blog's DFlash tables); of the values
+#: tried from 0.03 to 0.2, this one predicts left-out targets of the file of τ by K best.
+POSITION_SD = 0.2
+#: The same for drafts copied from the text, of which no curve was tried (assumed).
+COPIED_POSITION_SD = 0.08
 MAX_ROUNDS = 30
 LONGEST_STEP = 1.0
 TOLERANCE = 1e-6
