@@ -22,8 +22,8 @@ from tuner.report.numbers import (
 #: shortest form of a drafter's name that still tells drafters apart
 _SHORTEST_DRAFTER = 16
 LEGEND = (
-    "K drafts a step · α chance that the next draft is accepted · τ tokens a step · "
-    "c draft pass, step: both in plain steps"
+    "K drafts a step · α chance the next is kept · τ tokens a step · "
+    "c draft pass, step: in plain steps"
 )
 
 
