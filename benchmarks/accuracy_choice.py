@@ -30,7 +30,6 @@ class CellResult:
 
     cell: Cell
     observed_k: int
-    best_k: int
     #: rule → 1 − speed at its choice ÷ best measured speed
     regret: dict[str, float]
     chosen: dict[str, int]
@@ -74,7 +73,6 @@ def _score(
     return CellResult(
         cell=cell,
         observed_k=at,
-        best_k=best,
         regret={rule: 1.0 - cell.speed[k] / cell.speed[best] for rule, k in chosen.items()},
         chosen=chosen,
         ratio=ratio,

@@ -26,8 +26,6 @@ class Crossing:
     source: str
     batches: tuple[float, ...]
     speedups: tuple[float, ...]
-    #: batch at which the run was observed
-    observed_batch: float
     #: 0 = pays at no measured batch, infinite = pays at every one
     measured: float
     #: 0 = pays at no batch, infinite = pays at every batch looked at
@@ -64,7 +62,6 @@ def score_crossings(subjects: Subjects, knowledge_of: KnowledgeOf) -> list[Cross
                 source=first.row.source,
                 batches=tuple(batches.tolist()),
                 speedups=tuple(speedups.tolist()),
-                observed_batch=float(batches[0]),
                 measured=crossing(batches, speedups),
                 predicted=crossing(LOAD_GRID, curve.speedup[:, 0]),
             )

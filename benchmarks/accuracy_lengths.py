@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.accuracy_scores import mean
+from scripts.acceptance_curves import large_mixture, method_in
 from tuner.acceptance.belief import believe
-from tuner.catalog import find_model
-from tuner.errors import TunerError
-from tuner.records.acceptance import AcceptanceObservation, AcceptanceQuery, TargetClass
+from tuner.records.acceptance import AcceptanceObservation, AcceptanceQuery
 from tuner.records.acceptance_prior import AcceptancePrior
-from tuner.records.methods import Method, Task
+from tuner.records.methods import Task
 
 Json = dict[str, object]
 
@@ -32,14 +30,14 @@ def extrapolation(prior: AcceptancePrior, path: Path) -> Json:
     for (curve, target, _mode), lengths in curves.items():
         if not all(k in lengths for k in OBSERVED):
             continue
-        method = _method(curve)
+        method = method_in(curve)
         observed = [
             AcceptanceObservation(
                 method=method, num_speculative_tokens=k, acceptance_length=lengths[k]
             )
             for k in OBSERVED
         ]
-        query = AcceptanceQuery(method=method, target=_target(target), task=Task.CODE)
+        query = AcceptanceQuery(method=method, target=large_mixture(target), task=Task.CODE)
         belief = believe(prior, query, observed, max_k=max(lengths))
         for k, length in lengths.items():
             if k not in OBSERVED:
@@ -48,24 +46,3 @@ def extrapolation(prior: AcceptancePrior, path: Path) -> Json:
         "curves": len(curves),
         "mean error by K": {k: mean(errors[k]) for k in sorted(errors)},
     }
-
-
-def _method(curve: str) -> Method:
-    names = sorted(Method, key=lambda method: -len(method.value))
-    return next((m for m in names if m is not Method.NONE and m.value in curve), Method.MTP)
-
-
-def _target(name: str) -> TargetClass:
-    for spelling in (name, re.sub(r"-(nvfp4|fp8|\d{4})$", "", name)):
-        try:
-            shape = find_model(spelling)
-        except TunerError:
-            continue
-        return TargetClass(
-            target_id=shape.model_id,
-            total_params=shape.total_params,
-            active_params=shape.active_params,
-            is_moe=shape.is_moe,
-            is_hybrid=shape.is_hybrid,
-        )
-    return TargetClass(target_id=None, total_params=3e11, active_params=3e10, is_moe=True)

@@ -195,12 +195,12 @@ def curves_by_k(path: Path = DATA / "acceptance_by_k.csv") -> list[AcceptanceCel
             groups[row["curve"], row["target_model"], row.get("mode", "")].append(row)
     cells = []
     for (curve, target, mode), rows in groups.items():
-        method, engine = _method_in(curve), rows[0].get("engine", "")
+        method, engine = method_in(curve), rows[0].get("engine", "")
         cells.append(
             AcceptanceCell(
                 source=_series(rows[0].get("source_ref", "")),
                 target=re.sub(r"-(nvfp4|fp8|mxfp4|\d{4})$", "", target.lower()),
-                target_class=_large_mixture(target),
+                target_class=large_mixture(target),
                 method=method,
                 drafter=f"{curve} {mode}".strip(),
                 draft_params=None,
@@ -225,12 +225,13 @@ def _series(reference: str) -> str:
     return re.split(r"[@:]", reference)[0] or "acceptance by K"
 
 
-def _method_in(curve: str) -> Method:
+def method_in(curve: str) -> Method:
+    """Return the method that the name of a curve holds, the longest name first."""
     names = sorted((m for m in Method if m is not Method.NONE), key=lambda m: -len(m.value))
     return next((m for m in names if m.value in curve), method_of(curve)[0] or Method.MTP)
 
 
-def _large_mixture(target: str) -> TargetClass:
+def large_mixture(target: str) -> TargetClass:
     """The targets of the file are large mixtures of experts; sizes stand in the models table."""
     from tuner.catalog import find_model
     from tuner.errors import TunerError

@@ -320,15 +320,3 @@ def _forward_rows(data: Path) -> list[FitRow]:
                 )
             )
     return found
-
-
-def smollm_drafter() -> Drafter:
-    """The Q4_0 copy of the same model as its drafter."""
-    shape = find_model("HuggingFaceTB/SmolLM2-135M-Instruct")
-    return Drafter(
-        path_or_id="SmolLM2-135M Q4_0",
-        method=Method.DRAFT_MODEL,
-        params=shape.total_params,
-        shape=shape,
-        dtype="gguf:Q4_0",
-    )

@@ -134,7 +134,7 @@ class MeasuredRow:
         """K (or depth) and tree of the run; None where neither is known.
 
         Papers and leaderboards on the reference implementations often say "default"; the default
-        of that implementation then stands in (``is_setting_assumed``).
+        of that implementation then stands in.
         """
         if self.is_tree and self.tree is not None:
             return (self.tree[0], self.tree) if self.tree[0] >= 1 else None
@@ -147,12 +147,6 @@ class MeasuredRow:
             return tree[0], tree
         length = USUAL_LENGTHS.get(self.method)
         return None if length is None else (length, None)
-
-    @property
-    def is_setting_assumed(self) -> bool:
-        """Whether the setting is the implementation's default rather than stated."""
-        stated = self.tree is not None if self.is_tree else bool(self.k)
-        return not stated and self.setting is not None
 
     @property
     def is_plain(self) -> bool:

@@ -154,3 +154,15 @@ def test_one_measured_speed_finds_the_length(measured: tuple[float, ...]) -> Non
     )
     chosen = best_of(found).config.num_speculative_tokens
     assert measured[chosen - 1] >= 0.98 * max(measured)
+
+
+def test_a_head_picked_among_several_is_named_as_one_of_them() -> None:
+    text = (
+        "target: meta-llama/Llama-3.3-70B-Instruct\nhardware: {gpu: H100-SXM, count: 4}\n"
+        "workload: {task: chat, temperature: 0, batch: 1}\n"
+    )
+    several = [w for w in advice(text).warnings if w.code == "drafters-alike"]
+    assert len(several) == 1
+    # the user's own choice is not questioned
+    chosen = "candidates: {drafters: [nebius/EAGLE3-Llama-3.3-70B-Instruct]}\n"
+    assert not [w for w in advice(text + chosen).warnings if w.code == "drafters-alike"]

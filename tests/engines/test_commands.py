@@ -13,57 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.engines.asked import ENGINES, config_of, flags_of, request_of, row
 from tuner.engines import emit, emit_baseline, emit_bench, serves
-from tuner.records.config import SpecConfig, TreeSetting
-from tuner.records.decision import BatchRow
+from tuner.records.config import TreeSetting
 from tuner.records.emit import EmitRequest
 from tuner.records.hardware import Parallel
-from tuner.records.methods import DRAFT_KIND, DraftKind, Engine, Method, VerifyRule
-from tuner.records.model import Drafter
+from tuner.records.methods import Engine, Method, VerifyRule
 
 DATA = Path(__file__).parent / "data"
 VLLM: dict[str, Any] = json.loads((DATA / "vllm-0.33.0.json").read_text())
 SGLANG: dict[str, Any] = json.loads((DATA / "sglang-0.5.23.json").read_text())
 LLAMACPP: dict[str, Any] = json.loads((DATA / "llamacpp-b11434.json").read_text())
-ENGINES = [Engine.VLLM, Engine.SGLANG, Engine.LLAMACPP]
-
-
-def config_of(method: Method, length: int = 4, **more: Any) -> SpecConfig:
-    needs_model = DRAFT_KIND[method] not in (DraftKind.LOOKUP, DraftKind.NONE)
-    built_in = method is Method.MTP
-    name = "org/drafter" if needs_model and not built_in else None
-    return SpecConfig(
-        method=method,
-        drafter=Drafter(path_or_id=name, method=method),
-        num_speculative_tokens=length,
-        **more,
-    )
-
-
-def request_of(engine: Engine, config: SpecConfig, **more: Any) -> EmitRequest:
-    return EmitRequest(engine=engine, target="org/target", config=config, **more)
-
-
-def row(start: int, end: int, length: int, method: Method = Method.EAGLE3) -> BatchRow:
-    return BatchRow(
-        start=start,
-        end=end,
-        method=method if length else Method.NONE,
-        num_speculative_tokens=length,
-        speedup=1.0,
-    )
-
-
-def flags_of(argv: tuple[str, ...]) -> dict[str, str | None]:
-    """Read options back; every option used here has one value or none."""
-    words = list(argv)
-    found: dict[str, str | None] = {}
-    for word, following in zip(words, [*words[1:], "-"], strict=True):
-        if word.startswith("-"):
-            found[word] = None if following.startswith("-") else following
-    return found
-
-
 EVERY_REQUEST = [
     request_of(
         engine,

@@ -271,6 +271,24 @@ def test_the_symbols_of_the_table_are_explained(switched_on: Recommendation) -> 
     assert len(legend) <= 100
 
 
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 120, 160])
+def test_the_legend_explains_the_columns_that_are_shown(
+    switched_on: Recommendation, width: int
+) -> None:
+    lines = lines_of([switched_on], width)
+    header = next(line for line in lines if "method" in line and "speedup" in line).split()
+    start = next(place for place, line in enumerate(lines) if line.startswith("  K drafts a step"))
+    legend = " ".join(" ".join(lines[start : start + 3]).split())
+    for title, words in {
+        "α": "α chance",
+        "τ": "τ tokens a step",
+        "c": "c draft pass",
+        "verify": "verify",
+        "step": "in plain steps",
+    }.items():
+        assert (title in header) == (words in legend)
+
+
 def test_long_times_are_in_seconds(switched_on: Recommendation) -> None:
     slow = Interval(mean=1.696, p10=1.5, p90=1.9)
     item = replace(switched_on, baseline=replace(switched_on.baseline, tpot_s=slow))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from benchmarks.trees import OPTIMA, OPTIMA_WITH_GAPS
 from tuner.errors import InputError
 from tuner.trees.expected import expected_tokens, rank_table
 from tuner.trees.greedy import grow
@@ -24,21 +25,6 @@ FloatArray = NDArray[np.float64]
 Path_ = tuple[int, ...]
 
 VECTOR_FILE = Path(__file__).parents[2] / "data" / "sibling_rank_acceptance.csv"
-#: levels with the root → {nodes with the root: optimum}, acceptance as in the file, no gaps
-OPTIMA = {
-    10: {
-        16: 3.13029,
-        32: 3.50074,
-        64: 3.85231,
-        128: 4.19211,
-        256: 4.52908,
-        512: 4.85344,
-        1024: 5.16143,
-    },
-    5: {64: 3.52606, 128: 3.73580, 256: 3.91112, 512: 4.05405, 1024: 4.14984},
-    20: {64: 3.85544, 128: 4.20206, 256: 4.54560, 512: 4.88617, 1024: 5.21719},
-}
-OPTIMA_WITH_GAPS = {64: 3.85713, 128: 4.19776}
 
 
 def published_vector() -> FloatArray:

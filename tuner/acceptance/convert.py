@@ -85,17 +85,6 @@ def counts_from_survival(survival: Sequence[float], num_drafts: int) -> Acceptan
     )
 
 
-def counts_from_length(
-    acceptance_length: float, num_drafts: int, num_speculative_tokens: int
-) -> AcceptanceCounts:
-    """Return the whole counts nearest to a mean acceptance length (bonus included)."""
-    return AcceptanceCounts(
-        num_drafts=num_drafts,
-        num_draft_tokens=num_drafts * num_speculative_tokens,
-        num_accepted_tokens=round((acceptance_length - 1.0) * num_drafts),
-    )
-
-
 def length_from_draft_rate(draft_acceptance_rate: float, num_speculative_tokens: int) -> float:
     """Return τ = 1 + K · (accepted ÷ drafted), for drafts that always have K tokens."""
     return 1.0 + num_speculative_tokens * draft_acceptance_rate

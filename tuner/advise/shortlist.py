@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import Arm
 from tuner.advise.situation import Situation
@@ -20,8 +22,8 @@ def shortlist(
     """Keep, of each method, the drafter that is expected to accept most.
 
     Heads of one method cost the same, so acceptance decides, among those that this engine is known
-    to have served; where no measurement tells them apart the catalog's order does, and the result
-    says so. Draft models differ in cost and all stay, as do the user's own drafter and drafters
+    to have served, then the catalog's order; where no measurement tells them apart the result says
+    so. Draft models differ in cost and all stay, as do the user's own drafter and drafters
     that the profile names.
     """
     profile = situation.profile
@@ -52,23 +54,14 @@ def shortlist(
         kept.append(best)
         if not _is_served(situation, best):
             told.append(_unproven(situation, method, best[0]))
-        equal = [
+        rivals = [
             item
             for item in items
-            if abs(_expected(item) - _expected(best)) < _SAME
+            if _expected(item) > _expected(best) * np.exp(-TELLS_APART_SD * _doubt(best))
             and _is_served(situation, item) == _is_served(situation, best)
         ]
-        if len(equal) > 1 and not has_trees:
-            told.append(
-                Warning_(
-                    code="drafters-alike",
-                    message=(
-                        f"{len(equal)} {method} drafters are known for this target and no "
-                        f"measurement here tells them apart; {best[0].drafter_name} stands for "
-                        f"them (specdec-tune catalog drafters {_short(situation)})."
-                    ),
-                )
-            )
+        if len(rivals) > 1 and not has_trees:
+            told.append(_alike(situation, best, rivals))
     order = {id(item): place for place, item in enumerate(believed)}
     kept.sort(key=lambda item: order[id(item)])
     return tuple(kept), tuple(told)
@@ -104,10 +97,27 @@ def _measured(
     return kept, told
 
 
+def _alike(situation: Situation, best: Believed, rivals: Sequence[Believed]) -> Warning_:
+    """Say that the drafter named is one of several, and on what it was taken."""
+    method, name = best[0].method, best[0].drafter_name
+    where = f"(specdec-tune catalog drafters {_short(situation)})"
+    is_same = all(abs(_expected(item) - _expected(best)) < _SAME for item in rivals)
+    how = f"{name} stands for them" if is_same else f"{name} is expected to accept most"
+    return Warning_(
+        code="drafters-alike",
+        message=(
+            f"{len(rivals)} {method} drafters are known for this target and no measurement here "
+            f"tells them apart; {how} {where}."
+        ),
+    )
+
+
 _TITLE_OF = {engine.value: title for engine, title in TITLES.items()}
 
 #: Two expected τ closer than this are the same belief.
 _SAME = 1e-9
+#: Drafters whose expected τ lies inside the 80 % span of the best one's are not told apart.
+TELLS_APART_SD = 1.2816
 
 
 def _is_served(situation: Situation, item: Believed) -> bool:
@@ -136,6 +146,10 @@ def _unproven(situation: Situation, method: Method, arm: Arm) -> Warning_:
 
 def _expected(item: Believed) -> float:
     return float(item[1].acceptance_length[0])
+
+
+def _doubt(item: Believed) -> float:
+    return float(item[1].log_sd[0])
 
 
 def _short(situation: Situation) -> str:

@@ -17,7 +17,6 @@ from tuner.catalog.layer_kinds import (
 )
 from tuner.catalog.param_count import (
     Dimensions,
-    ParamCount,
     count_params,
     gated_delta_net_params,
     kimi_delta_params,
@@ -113,14 +112,6 @@ def shape_from_mapping(values: Mapping[str, Any], *, model_id: str, file: str) -
             note="dimensions as stated; parameters counted from them",
         ),
     )
-
-
-def count_from_mapping(values: Mapping[str, Any], *, file: str) -> ParamCount:
-    """Return the parameter count behind ``shape_from_mapping``."""
-    outer = Facts(values, file)
-    facts = _language_part(outer)
-    n_layers = _n_layers(facts)
-    return count_params(_dimensions(outer, facts, n_layers, layer_kinds(facts, n_layers)))
 
 
 def _model_id(file: Path) -> str:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tuner.records.config import Prediction
 from tuner.records.methods import Method
-from tuner.report.layout import Column, Wrapped, fitted_table, paragraph
+from tuner.report.layout import Column, fitted_table, paragraph
 from tuner.report.names import column_name, config_text, drafter_text
 from tuner.report.numbers import (
     DASH,
@@ -21,10 +21,14 @@ from tuner.report.numbers import (
 
 #: shortest form of a drafter's name that still tells drafters apart
 _SHORTEST_DRAFTER = 16
-LEGEND = (
-    "K drafts a step · α chance the next is kept · τ tokens a step · "
-    "c draft pass, step: in plain steps"
-)
+#: what the symbols above the columns stand for; times in plain steps are explained together
+_SYMBOLS = {
+    "K": "K drafts a step",
+    "K, tree": "K drafts a step",
+    "α": "α chance the next is kept",
+    "τ": "τ tokens a step",
+}
+_IN_PLAIN_STEPS = {"c": "c draft pass", "verify": "verify", "step": "step"}
 
 
 def candidates_table(
@@ -33,11 +37,12 @@ def candidates_table(
     width: int,
     marked: Prediction | None = None,
     with_load: bool = False,
-) -> RenderableType:
-    """Return one row a configuration, in the order given; ``marked`` gets the pointer.
+) -> tuple[RenderableType, ...]:
+    """Return one row a configuration, in the order given, and a legend of the columns shown.
 
-    On a narrow screen columns go in the order: verify cost, memory, c, α, step, drafter, belief,
-    τ. Before a column goes, the drafter's name is shortened in the middle.
+    ``marked`` gets the pointer. On a narrow screen columns go in the order: verify cost, memory,
+    c, α, step, drafter, belief, τ. Before a column goes, the drafter's name is shortened in the
+    middle.
     """
     marks = tuple("▸" if item is marked else " " for item in configs)
     misfit = any(item.fits_memory is False for item in configs)
@@ -68,12 +73,16 @@ def candidates_table(
     ]
     bold = next((row for row, item in enumerate(configs) if item is marked), None)
     shown = [column for column in columns if column is not None]
-    return fitted_table(shown, width=width, indent=2, bold_row=bold)
+    table = fitted_table(shown, width=width, indent=2, bold_row=bold)
+    return table, paragraph(_legend(table.titles), style="dim")
 
 
-def legend() -> Wrapped:
-    """Return what the symbols above the columns stand for."""
-    return paragraph(LEGEND, style="dim")
+def _legend(titles: Sequence[str]) -> str:
+    parts = [_SYMBOLS[title] for title in titles if title in _SYMBOLS]
+    ratios = [_IN_PLAIN_STEPS[title] for title in titles if title in _IN_PLAIN_STEPS]
+    if ratios:
+        parts.append(", ".join(ratios) + ": in plain steps")
+    return " · ".join(parts)
 
 
 def difference_sentence(configs: Sequence[Prediction]) -> str | None:

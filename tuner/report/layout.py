@@ -122,6 +122,11 @@ class Fitted:
     indent: int
     bold_row: int | None
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Titles of the columns that fit."""
+        return tuple(column.title for column in _shown(self.columns, self.width - self.indent))
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = self.columns
         is_ascii = options.ascii_only
@@ -144,7 +149,7 @@ def _rewritten(column: Column, encoding: str) -> Column:
 
 
 def _table(columns: Sequence[Column], room: int, bold_row: int | None, is_ascii: bool) -> Table:
-    shown = _chosen([column for column in columns if any(map(str.strip, column.cells))], room)
+    shown = _shown(columns, room)
     spare = max(room - _least_width(shown), 0)
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0), expand=False)
     cells: list[list[str]] = []
@@ -191,8 +196,9 @@ def pasteable(lines: Sequence[str]) -> Literally:
     return Literally(tuple(lines), is_exact=True)
 
 
-def _chosen(columns: list[Column], room: int) -> list[Column]:
-    """Leave out what does not fit, then take back what still does, the most important first."""
+def _shown(every: Sequence[Column], room: int) -> list[Column]:
+    """Leave out the empty and what does not fit, then take back what still does, by importance."""
+    columns = [column for column in every if any(map(str.strip, column.cells))]
     kept = list(columns)
     while _least_width(kept) > room and any(column.drop_order for column in kept):
         kept.remove(max(kept, key=lambda column: column.drop_order))

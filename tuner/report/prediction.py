@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from tuner.advise.predict import Answer
 from tuner.records.config import Prediction
-from tuner.report.candidates import candidates_table, legend
+from tuner.report.candidates import candidates_table
 from tuner.report.footer import rests_on_parts, warning_parts
 from tuner.report.layout import Column, fitted_table, paragraph, title_line
 from tuner.report.names import column_name, setting_text
@@ -21,7 +21,7 @@ def render_predictions(item: Answer, *, width: int, quiet: bool = False) -> list
     configs = item.configs
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
     parts.append(paragraph(_load_text(item)))
-    parts += [candidates_table(configs, width=width, with_load=True), legend()]
+    parts += candidates_table(configs, width=width, with_load=True)
     if any(config.chunk_gap_s is not None for config in configs):
         if len(configs) <= _MOST_CLIENT_ROWS:
             parts += ["", paragraph("what clients see"), _client_table(configs, width)]

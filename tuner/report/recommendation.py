@@ -10,7 +10,7 @@ from tuner.engines import pretty
 from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
 from tuner.records.methods import Method
-from tuner.report.candidates import candidates_table, difference_sentence, legend
+from tuner.report.candidates import candidates_table, difference_sentence
 from tuner.report.decision import STATE_STYLES, STATE_WORDS, decision_lines, headline
 from tuner.report.footer import measurement_part, rests_on_parts, warning_parts
 from tuner.report.layout import (
@@ -54,7 +54,7 @@ def render_recommendation(
     parts += _decision_part(item, best)
     parts += ["", paragraph(item.context_line)]
     marked = _plain(item.configs) if item.decision.state is State.OFF else best
-    parts += [candidates_table(configs, width=width, marked=marked), legend()]
+    parts += candidates_table(configs, width=width, marked=marked)
     sentences = [difference_sentence(item.configs), item.flatness]
     told = " ".join(text for text in sentences if text)
     if told:
