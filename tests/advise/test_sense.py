@@ -166,3 +166,33 @@ def test_a_head_picked_among_several_is_named_as_one_of_them() -> None:
     # the user's own choice is not questioned
     chosen = "candidates: {drafters: [nebius/EAGLE3-Llama-3.3-70B-Instruct]}\n"
     assert not [w for w in advice(text + chosen).warnings if w.code == "drafters-alike"]
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_a_flat_optimum_names_settings_that_are_as_fast(name: str) -> None:
+    found = recommend(read_profile(name))
+    best = max(item.speedup.mean for item in found.configs)
+    said = (found.flatness or "").partition(" are within ")[0]
+    named = [
+        item
+        for item in found.configs
+        if item.config.method is best_of(found).config.method
+        and item.config.tree
+        and str(item.config.tree) in said
+    ]
+    assert all(item.speedup.mean >= 0.97 * best for item in named)
+    if best_of(found).config.tree is not None and found.flatness:
+        assert said.startswith("Trees ")
+
+
+def test_drafters_that_only_other_engines_serve_do_not_hide_that_none_is_known() -> None:
+    text = (
+        "target: Qwen/Qwen2.5-72B-Instruct\nhardware: {gpu: H100-SXM, count: 4}\n"
+        "engine: {name: ENGINE}\nworkload: {task: chat, temperature: 0, batch: 1}\n"
+    )
+    codes = {
+        engine: {w.code for w in advice(text.replace("ENGINE", engine)).warnings}
+        for engine in ("vllm", "sglang")
+    }
+    assert "no-drafter" in codes["vllm"]
+    assert "no-drafter" not in codes["sglang"]

@@ -112,12 +112,18 @@ def flatness_of(ranked: Sequence[ArmPoint], best: Prediction | None) -> str | No
     if not ranked or best is None:
         return None
     speed = ranked[0].own.speedup
-    lengths = np.array(ranked[0].arm.lengths)
+    arm = ranked[0].arm
+    lengths = np.array(arm.lengths)
     chosen = best.config.num_speculative_tokens
-    near = lengths[speed >= speed.max() * (1.0 - FLAT_TOLERANCE)]
+    near = np.flatnonzero(speed >= speed.max() * (1.0 - FLAT_TOLERANCE))
     if len(near) > 1:
-        span = f"{near[0]} to {near[-1]}"
-        return f"K {span} are within {percent(FLAT_TOLERANCE)} of each other: a flat optimum."
+        names = [str(arm.trees[place] if arm.trees else lengths[place]) for place in near]
+        is_span = not arm.trees and bool((np.diff(lengths[near]) == 1).all())
+        told = f"{names[0]} to {names[-1]}" if is_span else ", ".join(names)
+        what = "Trees" if arm.trees else "K"
+        return f"{what} {told} are within {percent(FLAT_TOLERANCE)} of each other: a flat optimum."
+    if arm.trees:
+        return None
     others = np.abs(lengths - chosen) == 1
     if not others.any():
         return None
@@ -230,7 +236,7 @@ def assumptions_of(
                 source=_cost_source(model),
             )
         )
-    return (*found, *situation.assumptions)
+    return (*dict.fromkeys(found), *situation.assumptions)
 
 
 def _acceptance_assumptions(point: ArmPoint, knowledge: Knowledge) -> list[Assumption]:

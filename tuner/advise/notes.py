@@ -230,10 +230,11 @@ def _asked_in_vain(
 
 
 def lacks_drafter(situation: Situation, points: Sequence[ArmPoint]) -> bool:
-    """Whether nothing but lookups can draft for a known target."""
+    """Whether nothing but lookups can draft for a known target on this engine."""
+    profile = situation.profile
     lookups_only = all(point.arm.plan.kind is DraftKind.LOOKUP for point in points)
-    has_none = not situation.drafters and situation.profile.candidates.methods is None
-    return situation.setup is not None and lookups_only and has_none
+    is_open = profile.candidates.methods is None and profile.drafter is None
+    return situation.setup is not None and lookups_only and is_open
 
 
 def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warning_]:
@@ -241,12 +242,14 @@ def _no_drafter(situation: Situation, points: Sequence[ArmPoint]) -> list[Warnin
     setup = situation.setup
     if setup is None or not lacks_drafter(situation, points):
         return []
+    count = len(situation.drafters)
+    elsewhere = f"{count} are known for other engines (specdec-tune catalog drafters). "
     return [
         Warning_(
             code="no-drafter",
             message=(
                 f"no drafter for {setup.target.model_id} is known that "
-                f"{TITLES[situation.engine]} serves. "
+                f"{TITLES[situation.engine]} serves. {elsewhere if count else ''}"
                 "What is left: n-gram or suffix lookup on text that repeats its prompt, a small "
                 "model with the same tokenizer (drafter: in the profile), or training a head."
             ),
@@ -269,7 +272,7 @@ def lost_prefix_cache(
             code="prefix-cache",
             message=(
                 f"some versions lose prefix-cache hits with a drafter (vllm-project/vllm#38182: 21 "
-                f"points, #51250: all): without the {percent(hit)} assumed here the first token "
+                f"points, #51250: all): without the {percent(hit)} of your profile the first token "
                 f"comes {lost_s / MILLI:.0f} ms later and the request ends {gain:.2f}× as fast. "
                 "Compare the hit rate before and after."
             ),

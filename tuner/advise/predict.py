@@ -114,7 +114,7 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
             ),
             *alike,
         ),
-        assumptions=assumptions_of(situation, points[:1], model, known),
+        assumptions=assumptions_of(situation, points, model, known),
     )
 
 

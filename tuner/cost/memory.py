@@ -16,7 +16,7 @@ from tuner.records.model import ModelShape
 
 #: share of device memory that the engine takes: vLLM ``gpu_memory_utilization`` 0.9, SGLang
 #: ``mem_fraction_static`` about 0.88 (computed from the card), TensorRT-LLM 0.9 of what is free;
-#: llama.cpp takes what it needs
+#: llama.cpp takes what it needs, and a twentieth is left to others (assumed)
 MEMORY_SHARE: dict[Engine | None, float] = {
     Engine.VLLM: 0.90,
     Engine.SGLANG: 0.88,
