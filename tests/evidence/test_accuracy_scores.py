@@ -81,7 +81,6 @@ def test_a_crossing_is_right_within_the_factor(
         source="",
         batches=(1.0, 64.0),
         speedups=(1.2, 0.9),
-        observed_batch=1.0,
         measured=measured,
         predicted=predicted,
     )
