@@ -15,6 +15,7 @@ from tuner.cost.drafters import (
     target_setup,
     verify_tokens,
 )
+from tuner.cost.rollback import ACCEPTED_PART, rollback, rolls_back_by_checkpoint
 from tuner.cost.roofline import INDEX, PassTimes, pass_times
 from tuner.cost.terms import (
     PassConstants,
@@ -49,7 +50,9 @@ class StepTerms(NamedTuple):
     is_on: FloatArray
     #: verified tokens of all sequences of a replica where speculation is on
     verified: FloatArray
-    lookup_s: FloatArray
+    #: lookups and copies of recurrent states, and how often a verification is done again in part
+    copied_s: FloatArray
+    redone: FloatArray
 
 
 class StepParts(NamedTuple):
@@ -108,6 +111,13 @@ def step_terms(
     elif plan.kind is DraftKind.HEADS:
         first = draft_steps
     passes = pass_terms(constants, batch, counts, context)
+    redone, copied_s = none, none
+    if rolls_back_by_checkpoint(setup, plan):
+        drafter = draft_setup(setup, plan)
+        saved = (target_setup(setup), *((drafter,) if drafter is not None else ()))
+        redone, copied_s = rollback(setup, saved, batch, draft_steps, tokens)
+    if plan.kind is DraftKind.LOOKUP:
+        copied_s = copied_s + batch * LOOKUP_S
     return StepTerms(
         passes=passes,
         later_passes=later * is_on,
@@ -117,7 +127,8 @@ def step_terms(
         is_head=none if plan.method is Method.DRAFT_MODEL else np.ones_like(batch),
         is_on=is_on,
         verified=passes.batch[0] * counts[0] * is_on,
-        lookup_s=batch * LOOKUP_S * is_on if plan.kind is DraftKind.LOOKUP else none,
+        copied_s=copied_s * is_on,
+        redone=redone * is_on,
     )
 
 
@@ -137,7 +148,8 @@ def join_terms(several: list[StepTerms]) -> StepTerms:
         is_head=np.concatenate([terms.is_head for terms in several]),
         is_on=np.concatenate([terms.is_on for terms in several]),
         verified=np.concatenate([terms.verified for terms in several]),
-        lookup_s=np.concatenate([terms.lookup_s for terms in several]),
+        copied_s=np.concatenate([terms.copied_s for terms in several]),
+        redone=np.concatenate([terms.redone for terms in several]),
     )
 
 
@@ -162,6 +174,9 @@ def step_parts(terms: StepTerms, log_parameters: FloatArray) -> StepParts:
     passes.gradient[INDEX["step_overhead_s"], :2] += engine_s
     verify, baseline = _row(passes, 0), _row(passes, 1)
     overhead = _tax(terms, baseline, log_parameters)
+    if np.any(terms.redone):
+        again = _sum(_times(baseline, 1.0 - ACCEPTED_PART), _times(verify, ACCEPTED_PART))
+        overhead = _sum(overhead, _times(again, terms.redone))
     if not terms.has_drafter:
         none = np.zeros_like(baseline.seconds)
         draft = PassTimes(none, np.zeros_like(baseline.gradient))
@@ -194,7 +209,7 @@ def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> P
     gradient[INDEX["speculation_tax_s"]] += fixed
     gradient[INDEX["speculation_tax_share"]] += share * baseline.seconds
     gradient[INDEX["speculation_token_s"]] += by_token
-    seconds = fixed + share * baseline.seconds + by_token + terms.lookup_s
+    seconds = fixed + share * baseline.seconds + by_token + terms.copied_s
     return PassTimes(seconds, gradient)
 
 
@@ -202,7 +217,7 @@ def _row(times: PassTimes, row: int) -> PassTimes:
     return PassTimes(times.seconds[row], times.gradient[:, row])
 
 
-def _times(one: PassTimes, factor: FloatArray) -> PassTimes:
+def _times(one: PassTimes, factor: FloatArray | float) -> PassTimes:
     return PassTimes(one.seconds * factor, one.gradient * factor)
 
 
