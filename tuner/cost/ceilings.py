@@ -33,6 +33,10 @@ HOST_BANDWIDTH_BYTES_PER_S = 60e9
 FAST_LINK_LATENCY_S = 8e-6
 SLOW_LINK_LATENCY_S = 25e-6
 _FAST_LINK_BYTES_PER_S = 200e9
+#: devices that one switch joins (HGX boards; racks of GB200 and GB300), and the network beyond it:
+#: a 400 Gb/s adapter for each device, both directions
+BOARD_DEVICES, RACK_DEVICES = 8, 72
+NETWORK_BYTES_PER_S = 100e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,9 @@ def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
     accelerator = hardware.accelerator
     bf16 = _bf16_ceiling(accelerator)
     link = accelerator.interconnect_bytes_per_s or PCIE4_BYTES_PER_S
+    joined = RACK_DEVICES if accelerator.name.startswith("GB") else BOARD_DEVICES
+    if hardware.parallel.tensor > joined:
+        link = min(link, NETWORK_BYTES_PER_S)
     is_fast = link >= _FAST_LINK_BYTES_PER_S
     return Ceilings(
         memory_bytes=accelerator.memory_bytes,
