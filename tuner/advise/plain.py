@@ -29,6 +29,8 @@ class PlainCurve:
     #: over LOAD_GRID; NaN where the target is unknown
     baseline_s: FloatArray
     baseline: Baseline
+    #: standard deviation of ln of the plain step, over LOAD_GRID
+    baseline_log_sd: FloatArray
     memory: MemoryFit | None
     #: more requests than fit at once
     queues: bool = False
@@ -54,8 +56,13 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         unknown = np.full(len(LOAD_GRID), np.nan)
         batch = sum(value * share for value, share in load.batches or ((1.0, 1.0),))
         baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
-        return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
-    curve = _plain_step(situation, model, LOAD_GRID)[0]
+        return PlainCurve(
+            baseline_s=unknown,
+            baseline=baseline,
+            baseline_log_sd=np.zeros(len(LOAD_GRID)),
+            memory=None,
+        )
+    curve, curve_spread = _plain_step(situation, model, LOAD_GRID)
     workload = situation.profile.workload
     memory = cached_memory_fit(
         situation.setup,
@@ -80,7 +87,13 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         output_tok_s=tokens_per_s,
         batch=float(batches[0]) if len(batches) == 1 else tokens_per_s * tpot_s,
     )
-    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory, queues=queues)
+    return PlainCurve(
+        baseline_s=curve,
+        baseline=baseline,
+        baseline_log_sd=curve_spread,
+        memory=memory,
+        queues=queues,
+    )
 
 
 def largest_batch(load: Load) -> float:
