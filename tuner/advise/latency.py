@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tuner.acceptance.evidence import DESIGN_EFFECT
 from tuner.advise.arms import Arm
@@ -132,6 +133,17 @@ def dilution(load: Load, plain_s: float, spec_s: float, delta_s: float) -> float
     plain = load.prefill_s + tokens * plain_s
     spec = load.prefill_s + delta_s + tokens * spec_s
     return plain / spec if spec > 0.0 else 1.0
+
+
+def crowded(load: Load, batch: float) -> Load:
+    """Return the load as requests see it whose steps hold the prefill of the others.
+
+    Where prefill and decoding share the devices (chunked prefill), every request that ends is
+    followed by the prefill of another. By Little's law a request of a full house of ``batch``
+    then takes ``batch`` times the server's time for one: its own decode steps, and ``batch``
+    prefills. A bound: tokens that ride along with a chunk at no cost would take less.
+    """
+    return replace(load, prefill_s=load.prefill_s * max(batch, 1.0))
 
 
 #: 99th percentile of the standard normal distribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuner.advise.explain import percent, setting_name
-from tuner.advise.latency import dilution
+from tuner.advise.latency import crowded, dilution
 from tuner.advise.plain import PlainCurve
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
@@ -47,7 +47,7 @@ def warnings_of(
         found += _acceptance_notes(best, configs)
         found += _drafter_size(situation, best)
         found += _memory(best, plain) + _would_fit(best, configs)
-        found += _dilution(best, load)
+        found += _dilution(best, load) + _shared_steps(best, load)
         found += _sampling(situation, best)
     found += _saturation(points, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
@@ -151,6 +151,28 @@ def _dilution(best: Prediction, load: Load) -> list[Warning_]:
                 f"prefill takes {load.prefill_s:.2g} s and is not sped up: a request of "
                 f"{load.output_tokens:g} output tokens is answered {_factor(gain)} as fast, "
                 f"not {_factor(best.speedup)}."
+            ),
+        )
+    ]
+
+
+def _shared_steps(best: Prediction, load: Load) -> list[Warning_]:
+    """Say what is left of the gain where the prefill of other requests shares the steps."""
+    if best.speedup.mean <= 1.0 or best.batch <= 1.0:
+        return []
+    delta_s = best.ttft_delta_s or 0.0
+    alone = _request_gain(best, load, delta_s)
+    shared = _request_gain(best, crowded(load, best.batch), best.batch * delta_s)
+    if alone is None or shared is None or shared.mean >= DILUTED_SHARE * alone.mean:
+        return []
+    return [
+        Warning_(
+            code="shared-steps",
+            message=(
+                "where prefill and decoding share the devices (chunked prefill), the prompts of "
+                f"{best.batch:.3g} requests pass through each request's steps: it is then answered "
+                f"{_factor(shared)} as fast, not {_factor(alone)}; with prefill on other devices "
+                "the latter holds."
             ),
         )
     ]

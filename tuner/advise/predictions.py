@@ -45,7 +45,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     # Errors of the plain step and of the speedup are independent.
     tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
     tpot = Interval.lognormal(tpot_s, tpot_spread) if known else None
-    usd = _usd(situation, tokens_per_s)
+    usd, gap = _usd(situation, tokens_per_s), _gap_s(own, index)
     return Prediction(
         config=_config(point, index),
         batch=batch,
@@ -61,7 +61,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         tpot_s=tpot,
         speedup=Interval.lognormal(speedup, spread),
         output_tok_s=tokens_per_s,
-        chunk_gap_s=_gap_s(own, index).mean if known else None,
+        chunk_gap_s=gap.mean if known else None,
         ttft_delta_s=delta_s,
         e2e_s=_e2e_s(load, tpot_s, delta_s) if known else None,
         usd_per_million_tokens=usd,
@@ -78,7 +78,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         beliefs=client_beliefs(
             load,
             tpot_s=tpot,
-            gap_s=_gap_s(own, index),
+            gap_s=gap,
             slow_s=slow_s,
             delta_s=delta_s,
             tokens_per_s=tokens_per_s,
