@@ -32,8 +32,8 @@ def require_lossy_evidence(profile: Profile) -> Warning_:
         )
     raise MissingDataError(
         f"--allow-lossy: {TITLES[engine]} has one rule that changes the output distribution, "
-        f"{rule.setting}: it keeps {rule.keeps}. The data hold no acceptance measured under it, "
-        "so no speedup can be stated. Leave the option out for advice that keeps the output; to try the "
-        "rule, measure a server with it against one without.",
+        f"{rule.setting}: it keeps {rule.keeps} ({rule.source}). The data hold no acceptance "
+        "measured under it, so no speedup can be stated. Leave the option out for advice that "
+        "keeps the output; to try the rule, measure a server with it against one without.",
         where=Where(file=profile.path, key="engine"),
     )
