@@ -97,6 +97,7 @@ def test_beliefs_are_quantiles_of_drawn_times_per_token() -> None:
     tpot = 0.01 * np.exp(0.2 * rng.standard_normal(200_000))
     found = client_beliefs(
         load(output_tokens=300.0, prefill_s=0.8),
+        step_ratio=Interval.exact(1.3),
         tpot_s=Interval.lognormal(0.01, 0.2),
         gap_s=Interval.lognormal(0.03, 0.1),
         slow_s=0.012,
@@ -121,7 +122,7 @@ def test_beliefs_are_quantiles_of_drawn_times_per_token() -> None:
 
 def test_nothing_is_believed_about_an_unknown_target() -> None:
     nothing = client_beliefs(
-        load(), tpot_s=None, gap_s=None, slow_s=None, delta_s=None, tokens_per_s=None,
+        load(), step_ratio=Interval.exact(1.3), tpot_s=None, gap_s=None, slow_s=None, delta_s=None, tokens_per_s=None,
         usd_per_million=None,
     )  # fmt: skip
     assert nothing is None

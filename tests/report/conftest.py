@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tuner.engines import shell_line
-from tuner.records.config import ClientBeliefs, CostParts, Prediction, SpecConfig, TreeSetting
+from tuner.records.config import CostParts, Prediction, PredictionBeliefs, SpecConfig, TreeSetting
 from tuner.records.decision import (
     Baseline,
     BatchRow,
@@ -89,7 +89,8 @@ def predicted(
         chunk_tokens_p99=len(survival) + 1,
         beliefs=None
         if tpot is None or baseline_s is None
-        else ClientBeliefs(
+        else PredictionBeliefs(
+            step_cost_ratio=Interval.lognormal(step, 0.06),
             output_tok_s=Interval.lognormal(batch / tpot, 0.15),
             chunk_gap_s=Interval.lognormal(step * baseline_s, 0.1),
             request_tpot_p99_s=Interval.lognormal(1.19 * tpot if survival else tpot, 0.15),

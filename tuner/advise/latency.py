@@ -9,7 +9,7 @@ from tuner.acceptance.evidence import DESIGN_EFFECT
 from tuner.advise.arms import Arm
 from tuner.advise.points import Load
 from tuner.advise.situation import Situation
-from tuner.records.config import ClientBeliefs, Prediction
+from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.records.decision import Baseline
 from tuner.records.interval import Interval
 from tuner.records.workload import LatencyTarget
@@ -90,13 +90,14 @@ def _with_belief(time_s: Interval) -> str:
 def client_beliefs(
     load: Load,
     *,
+    step_ratio: Interval,
     tpot_s: Interval | None,
     gap_s: Interval | None,
     slow_s: float | None,
     delta_s: float | None,
     tokens_per_s: float | None,
     usd_per_million: float | None,
-) -> ClientBeliefs | None:
+) -> PredictionBeliefs | None:
     """Return what clients see with beliefs, at this batch and with prefill as computed.
 
     Throughput, cost and the slowest request in 100 move with TPOT; of a whole request only the
@@ -108,7 +109,8 @@ def client_beliefs(
     first_s = load.prefill_s + (delta_s or 0.0)
     later = max(load.output_tokens - 1.0, 0.0)
     relative = tpot_s.scaled(1.0 / tpot_s.mean)
-    return ClientBeliefs(
+    return PredictionBeliefs(
+        step_cost_ratio=step_ratio,
         output_tok_s=Interval(
             mean=tokens_per_s,
             p10=tokens_per_s / relative.p90,

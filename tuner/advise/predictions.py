@@ -77,6 +77,9 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         chunk_tokens_p99=chunk_tokens_p99(survival),
         beliefs=client_beliefs(
             load,
+            step_ratio=Interval.lognormal(
+                float(own.step_ratio[index]), float(own.ratio_log_sd[index])
+            ),
             tpot_s=tpot,
             gap_s=gap,
             slow_s=slow_s,
@@ -166,6 +169,7 @@ def plain_prediction(
         chunk_tokens_p99=1,
         beliefs=client_beliefs(
             load,
+            step_ratio=Interval.exact(1.0),
             tpot_s=baseline.tpot_s,
             gap_s=baseline.tpot_s,
             slow_s=tpot_s,

@@ -88,6 +88,7 @@ CONFIG = record(
     evidence_count=WHOLE,
     beliefs=nullable(
         record(
+            step_cost_ratio=INTERVAL,
             output_tok_s=INTERVAL,
             chunk_gap_ms=INTERVAL,
             request_tpot_p99_ms=INTERVAL,

@@ -55,12 +55,13 @@ class CostParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientBeliefs:
-    """What clients and owners see of one configuration, with the belief about each mean.
+class PredictionBeliefs:
+    """The belief about each number of a prediction that stands there by its mean.
 
     At the batch of the prediction, and with prefill as computed: neither has an interval.
     """
 
+    step_cost_ratio: Interval
     output_tok_s: Interval
     chunk_gap_s: Interval
     #: of the slowest request in 100: the luck is that of one request, the belief that of the mean
@@ -108,4 +109,4 @@ class Prediction:
     #: tokens that all but one in 100 chunks stay at or below
     chunk_tokens_p99: int | None = None
     #: None = nothing is known about the target's speed
-    beliefs: ClientBeliefs | None = None
+    beliefs: PredictionBeliefs | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rich.console import RenderableType
 
 from tuner.frozen import dataclass
-from tuner.records.config import ClientBeliefs, Prediction
+from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.report.layout import Column, fitted_table, paragraph
 from tuner.report.names import column_name, setting_text
 from tuner.report.numbers import number_with_belief, plain_number, time_text, time_with_belief
@@ -26,10 +26,10 @@ class _Line:
     """One quantity: its name beside the table, and its cell."""
 
     name: str
-    cell: Callable[[ClientBeliefs], str]
+    cell: Callable[[PredictionBeliefs], str]
 
 
-def _dollars(item: ClientBeliefs) -> str:
+def _dollars(item: PredictionBeliefs) -> str:
     usd = item.usd_per_million_tokens
     return "" if usd is None else f"${number_with_belief(usd, digits=2)}"
 
@@ -87,7 +87,7 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
     if len(configs) > MOST_ROWS:
         return [paragraph("--json adds throughput, chunk gap and request time.", style="dim")]
 
-    def cells(cell: Callable[[ClientBeliefs], str]) -> tuple[str, ...]:
+    def cells(cell: Callable[[PredictionBeliefs], str]) -> tuple[str, ...]:
         return tuple("" if item.beliefs is None else cell(item.beliefs) for item in configs)
 
     columns = [

@@ -135,7 +135,7 @@ def _gain_text(check: LatencyCheck) -> str:
         return ""
     users, saved = f"{factor(gain.mean)}", percent(1.0 - 1.0 / gain.mean)
     if gain.p90 > gain.p10:
-        low, high = (100.0 * (1.0 - 1.0 / end) for end in (gain.p10, gain.p90))
+        low, high = (100.0 * max(1.0 - 1.0 / end, 0.0) for end in (gain.p10, gain.p90))
         if math.isfinite(gain.p90):
             users += f" ({span(gain, digits=2 if gain.mean < 2.0 else 1)})"
             saved += f" ({low:.0f}{DASH}{high:.0f})"
@@ -153,9 +153,12 @@ def _break_even_line(item: Recommendation, best: Prediction) -> str:
     expected = f"expected τ {tau.mean:.2f}"
     if tau.p90 > tau.p10:
         expected += f" ({span(tau, digits=2)})"
+    needed = f"{threshold:.2f}"
+    if best.beliefs is not None and best.beliefs.step_cost_ratio.p90 > threshold:
+        needed += f" ({span(best.beliefs.step_cost_ratio, digits=2)})"
     if item.decision.state is State.OFF:
         return (
-            f"Break-even τ is {threshold:.2f}, {expected}: verifying {best.config.verify_tokens} "
+            f"Break-even τ is {needed}, {expected}: verifying {best.config.verify_tokens} "
             f"tokens a sequence costs {best.verify_cost_ratio:.2f} plain steps here, drafting "
             f"{best.step_cost_parts.draft:.2f}, the engine's own work "
             f"{best.step_cost_parts.overhead:.2f}."
@@ -163,7 +166,7 @@ def _break_even_line(item: Recommendation, best: Prediction) -> str:
     sure = f"; {percent(item.decision.confidence)} sure that it pays"
     if item.decision.state is State.MEASURE or tau.p90 <= tau.p10:
         sure = ""
-    return f"Pays while τ stays above {threshold:.2f}; {expected}{sure}."
+    return f"Pays while τ stays above {needed}; {expected}{sure}."
 
 
 def _turning_line(item: Recommendation) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tuner import __version__
 from tuner.catalog import CATALOG_DATE
 from tuner.catalog.priors import load_cost_prior
-from tuner.records.config import ClientBeliefs, Prediction
+from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.records.decision import (
     Baseline,
     BreakEven,
@@ -181,10 +181,11 @@ def prediction_dict(item: Prediction) -> Json:
     }
 
 
-def _beliefs_dict(item: ClientBeliefs) -> Json:
+def _beliefs_dict(item: PredictionBeliefs) -> Json:
     """Return intervals of the numbers that stand by their means above."""
     usd = item.usd_per_million_tokens
     return {
+        "step_cost_ratio": interval_dict(item.step_cost_ratio),
         "output_tok_s": interval_dict(item.output_tok_s),
         "chunk_gap_ms": milliseconds_dict(item.chunk_gap_s),
         "request_tpot_p99_ms": milliseconds_dict(item.request_tpot_p99_s),
