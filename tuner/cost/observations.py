@@ -9,10 +9,9 @@ import numpy as np
 
 from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
-from tuner.cost.posterior import Evidence
+from tuner.cost.posterior import Evidence, FloatArray
 from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.cost.steps import StepTerms, join_terms, step_constants, step_terms
-from tuner.cost.terms import PassConstants
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
@@ -55,7 +54,7 @@ def gather(
     terms: list[StepTerms] = []
     columns: list[tuple[float, ...]] = []
     informs, shifts = [], []
-    known: dict[DraftPlan, PassConstants] = {}
+    known: dict[DraftPlan, FloatArray] = {}
     is_draft = np.zeros(N_PARAMETERS, dtype=bool)
     is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
     for row in observed:
@@ -66,8 +65,7 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            numbers = np.array([row.batch, steps, tokens, context])
-            place = (numbers[:1], numbers[1:2], numbers[2:3], numbers[3:])
+            place = (row.batch, steps, tokens, context)
             if plan not in known:
                 known[plan] = step_constants(setup, plan)
             terms.append(step_terms(setup, plan, *place, known[plan]))
