@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.points import LOAD_GRID, Load, settle
+from tuner.advise.points import LOAD_GRID, LOAD_POINTS, Load, settle
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
@@ -18,6 +18,7 @@ from tuner.records.interval import Interval
 from tuner.records.methods import DraftKind, Method
 
 FloatArray = NDArray[np.float64]
+
 
 PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DraftKind.NONE)
 
@@ -55,7 +56,6 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         batch = sum(value * share for value, share in load.batches or ((1.0, 1.0),))
         baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
         return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
-    curve = _plain_step(situation, model, LOAD_GRID)[0]
     workload = situation.profile.workload
     memory = cached_memory_fit(
         situation.setup,
@@ -68,10 +68,14 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
     if load.batches is not None:
         batches = np.array([value for value, _ in load.batches])
         shares = np.array([share for _, share in load.batches])
+        step_s, spread = _plain_step(situation, model, (*LOAD_POINTS, *batches.tolist()))
+        curve = step_s[: len(LOAD_GRID)]
+        step_s, spread = step_s[len(LOAD_GRID) :], spread[len(LOAD_GRID) :]
     else:
-        batches, queues = settle(load, curve[:, None], memory.max_batch_plain)
+        curve = _plain_step(situation, model, LOAD_POINTS)[0]
+        batches, queues = settle(load, LOAD_GRID, curve[:, None], memory.max_batch_plain)
         shares = np.ones(1)
-    step_s, spread = _plain_step(situation, model, batches)
+        step_s, spread = _plain_step(situation, model, tuple(batches.tolist()))
     rate = shares / step_s
     tpot_s = 1.0 / float(rate.sum())
     tokens_per_s = float((rate * batches).sum())
@@ -89,17 +93,17 @@ def largest_batch(load: Load) -> float:
 
 
 def _plain_step(
-    situation: Situation, model: CostModel, batch: FloatArray
+    situation: Situation, model: CostModel, batches: tuple[float, ...]
 ) -> tuple[FloatArray, FloatArray]:
     compute = _plain_times if model.observed else _prior_plain_times
-    return compute(model, tuple(batch.tolist()), situation.context_tokens)
+    return compute(model, batches, situation.context_tokens)
 
 
 def _plain_times(
-    model: CostModel, batch: tuple[float, ...], context_tokens: float
+    model: CostModel, batches: tuple[float, ...], context_tokens: float
 ) -> tuple[FloatArray, FloatArray]:
     times = model.step(
-        PLAIN_PLAN, batch=batch, draft_steps=0, verify_tokens=1, context_tokens=context_tokens
+        PLAIN_PLAN, batch=batches, draft_steps=0, verify_tokens=1, context_tokens=context_tokens
     )
     return times.baseline_s, times.baseline_log_sd
 

@@ -17,7 +17,7 @@ from tuner.advise.latency import latency_check, request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
-from tuner.advise.points import ArmPoint, Load, arm_point, load_of, prefill_s
+from tuner.advise.points import ArmPoint, Load, arm_points, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
@@ -115,10 +115,8 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     load = load_of(situation, model)
     plain = plain_curve(situation, model, load)
     require_plain_fits(situation, plain, load)
-    points = tuple(
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
-        for arm, acceptance in believed
-    )
+    memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
+    points = arm_points(situation, model, believed, load, memory)
     return Evaluation(
         situation=situation,
         model=model,
