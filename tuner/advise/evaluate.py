@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.acceptance import ArmAcceptance, is_about
-from tuner.advise.arms import Arm, is_formula, override_for
+from tuner.advise.arms import PLAIN_ARM, Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
 from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
@@ -130,7 +130,19 @@ def evaluate(
     batches: tuple[float, ...],
 ) -> Evaluated:
     """Evaluate every setting of an arm at every batch; arrays of shape (batches, settings)."""
-    return evaluate_all(situation, model, [(arm, acceptance)], batches)[0]
+    times = _times(situation, model, [_Asked(arm, acceptance.coverage, (batches,))])
+    return _evaluated(situation, arm, acceptance, np.array(batches)[:, None], times[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curves:
+    """Plain decoding and several arms, computed together."""
+
+    #: plain step and the standard deviation of its logarithm, at batches of its own
+    plain_s: FloatArray
+    plain_log_sd: FloatArray
+    #: shape (batches, settings) each
+    arms: tuple[Evaluated, ...]
 
 
 def evaluate_all(
@@ -138,13 +150,19 @@ def evaluate_all(
     model: CostModel | None,
     believed: Sequence[tuple[Arm, ArmAcceptance]],
     batches: tuple[float, ...],
-) -> tuple[Evaluated, ...]:
-    """Evaluate every setting of every arm at every batch; arrays of shape (batches, settings)."""
-    asked = [_Asked(arm, seen.coverage, (batches,)) for arm, seen in believed]
-    times = _times(situation, model, asked)
-    return tuple(
-        _evaluated(situation, arm, seen, np.array(batches)[:, None], own)
-        for (arm, seen), own in zip(believed, times, strict=True)
+    plain_batches: tuple[float, ...],
+) -> Curves:
+    """Evaluate every setting of every arm at every batch, and plain decoding at its batches."""
+    asked = [_Asked(PLAIN_ARM, 1.0, (plain_batches,))]
+    asked += [_Asked(arm, seen.coverage, (batches,)) for arm, seen in believed]
+    plain, *times = _times(situation, model, asked)
+    return Curves(
+        plain_s=plain.baseline_s[:, 0],
+        plain_log_sd=plain.baseline_log_sd[:, 0],
+        arms=tuple(
+            _evaluated(situation, arm, seen, np.array(batches)[:, None], own)
+            for (arm, seen), own in zip(believed, times, strict=True)
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import Arm
-from tuner.advise.evaluate import Evaluated, evaluate, evaluate_all, evaluate_at
+from tuner.advise.evaluate import Curves, Evaluated, evaluate, evaluate_all, evaluate_at
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
@@ -85,28 +85,35 @@ def _prior_prefill_s(model: CostModel, tokens: float) -> float:
     return model.prefill_s(tokens)
 
 
+def curves_of(
+    situation: Situation, model: CostModel | None, believed: Sequence[Believed], load: Load
+) -> Curves:
+    """Evaluate plain decoding over LOAD_GRID and then at the profile's batches, and all arms.
+
+    Arms are evaluated at the profile's batches, or where requests can settle.
+    """
+    own = tuple(value for value, _share in load.batches or ())
+    return evaluate_all(situation, model, believed, own or settling_points(load), LOAD_POINTS + own)
+
+
 def arm_points(
     situation: Situation,
     model: CostModel | None,
     believed: Sequence[Believed],
+    curves: Curves,
     load: Load,
     memory: Sequence[MemoryFit | None],
 ) -> tuple[ArmPoint, ...]:
-    """Evaluate every arm at the load that the profile describes."""
+    """Return every arm at the load that the profile describes."""
     saturated = [False] * len(believed)
     if load.batches is not None:
-        batches = tuple(value for value, _share in load.batches)
         shares = np.array([share for _value, share in load.batches])
-        found = evaluate_all(situation, model, believed, batches)
-        own = tuple(mix_batches(at, shares) for at in found)
+        own = tuple(mix_batches(at, shares) for at in curves.arms)
     else:
-        points = settling_points(load)
-        grid = np.array(points)
+        grid = np.array(settling_points(load))
         settled = [
             settle(load, grid, at.tpot_s, fit.max_batch if fit else None)
-            for at, fit in zip(
-                evaluate_all(situation, model, believed, points), memory, strict=True
-            )
+            for at, fit in zip(curves.arms, memory, strict=True)
         ]
         saturated = [is_full for _batch, is_full in settled]
         own = evaluate_at(situation, model, believed, [batch for batch, _ in settled])

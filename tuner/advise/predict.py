@@ -13,7 +13,7 @@ from tuner.advise.feasible import memory_of
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.notes import warnings_of
 from tuner.advise.plain import plain_curve
-from tuner.advise.points import arm_points, load_of
+from tuner.advise.points import arm_points, curves_of, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.shortlist import shortlist
@@ -89,9 +89,10 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     )
     model = cost_model(situation, known, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
     memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
-    points = arm_points(situation, model, believed, load, memory)
+    points = arm_points(situation, model, believed, curves, load, memory)
     configs = [
         prediction(situation, load, point, index)
         for point in points

@@ -17,7 +17,7 @@ from tuner.advise.latency import latency_check, request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
-from tuner.advise.points import ArmPoint, Load, arm_points, load_of, prefill_s
+from tuner.advise.points import ArmPoint, Load, arm_points, curves_of, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
@@ -113,10 +113,11 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     )
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
     require_plain_fits(situation, plain, load)
     memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
-    points = arm_points(situation, model, believed, load, memory)
+    points = arm_points(situation, model, believed, curves, load, memory)
     return Evaluation(
         situation=situation,
         model=model,

@@ -46,8 +46,14 @@ class StepQuestion(NamedTuple):
     context_tokens: ArrayLike
 
     @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        values = self.batch, self.draft_steps, self.verify_tokens, self.context_tokens
+        batch, steps, tokens, context = (np.asarray(value, dtype=np.float64) for value in values)
+        return batch, steps, tokens, context
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        return np.broadcast(*self[1:]).shape
+        return np.broadcast(*self.arrays).shape
 
 
 @dataclass(slots=True, eq=False)
@@ -107,8 +113,7 @@ class CostModel:
         terms, shifts, keys = [], [], []
         for asked in questions:
             shift, constants = self._plan(asked.plan)
-            load = asked.batch, asked.draft_steps, asked.verify_tokens, asked.context_tokens
-            terms.append(step_terms(self.setup, asked.plan, *load, constants))
+            terms.append(step_terms(self.setup, asked.plan, *asked.arrays, constants))
             shifts.append(shift)
             keys.append(METHOD_KEY[asked.plan.method])
         counts = [len(one.batch) for one in terms]
@@ -117,8 +122,8 @@ class CostModel:
             every, belief.log_parameters, np.repeat(np.array(shifts).T, counts, axis=1)
         )
         missed, log_sd = self._missed(belief, np.repeat(keys, counts), parts, every)
-        plain_missed, ratio_missed = np.split(missed, 2)
-        plain_sd, ratio_sd = np.split(log_sd, 2)
+        plain_missed, ratio_missed = missed.reshape(2, -1)
+        plain_sd, ratio_sd = log_sd.reshape(2, -1)
         factor = np.exp(plain_missed + ratio_missed)
         together = StepTimes(
             baseline_s=parts.baseline.seconds * np.exp(plain_missed),

@@ -65,7 +65,7 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            place = (row.batch, steps, tokens, context)
+            place = np.array([row.batch, steps, tokens, context])
             if plan not in known:
                 known[plan] = step_constants(setup, plan)
             terms.append(step_terms(setup, plan, *place, known[plan]))

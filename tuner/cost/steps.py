@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tuner.cost.drafters import (
     draft_setup,
@@ -88,10 +88,10 @@ def step_constants(setup: CostSetup, plan: DraftPlan) -> FloatArray:
 def step_terms(
     setup: CostSetup,
     plan: DraftPlan,
-    batch: ArrayLike,
-    draft_steps: ArrayLike,
-    tokens: ArrayLike,
-    context: ArrayLike,
+    batch: FloatArray,
+    draft_steps: FloatArray,
+    tokens: FloatArray,
+    context: FloatArray,
     constants: FloatArray | None = None,
 ) -> StepTerms:
     """Return the terms of arrays that broadcast to n configurations, in their order.
@@ -99,11 +99,12 @@ def step_terms(
     ``constants`` (``step_constants``) saves computing them again.
     """
     constants = constants if constants is not None else step_constants(setup, plan)
-    each = np.broadcast(batch, draft_steps, tokens, context)
-    load = np.broadcast(batch, context)
-    load_of = _flat(np.arange(load.size).reshape(load.shape), each)
-    many = [_flat(values, each) for values in (batch, draft_steps, tokens, context)]
-    own, steps, own_tokens, own_context = (values.astype(np.float64) for values in many)
+    each = np.zeros(np.broadcast(batch, draft_steps, tokens, context).shape)
+    load = np.zeros(np.broadcast(batch, context).shape)
+    load_of = np.arange(load.size).reshape(load.shape) + each.astype(np.int64)
+    own, steps, own_tokens, own_context = (
+        (values + each).ravel() for values in (batch, draft_steps, tokens, context)
+    )
     # verify and first draft pass differ by configuration, plain and later draft pass by load alone
     ones = np.ones(load.size)
     counts = [verify_tokens(plan, own_tokens, steps), ones]
@@ -112,15 +113,11 @@ def step_terms(
     models = len(counts) // 2
     passes = pass_terms(
         PassConstants(*np.repeat(constants, each.size + load.size, axis=1)),
-        np.concatenate([own, _flat(batch, load)] * models),
+        np.concatenate([own, (batch + load).ravel()] * models),
         np.concatenate(counts),
-        np.concatenate([own_context, _flat(context, load)] * models),
+        np.concatenate([own_context, (context + load).ravel()] * models),
     )
-    return _counted(setup, plan, passes, load_of, own, steps, own_tokens)
-
-
-def _flat(values: ArrayLike, like: np.broadcast) -> NDArray[Any]:
-    return np.broadcast_to(values, like.shape).ravel()
+    return _counted(setup, plan, passes, load_of.ravel(), own, steps, own_tokens)
 
 
 def _first_tokens(
