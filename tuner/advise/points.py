@@ -110,7 +110,7 @@ def arm_points(
         shares = np.array([share for _value, share in load.batches])
         own = tuple(mix_batches(at, shares) for at in curves.arms)
     else:
-        grid = np.array(settling_points(load))
+        grid = LOAD_GRID[: len(settling_points(load))]
         settled = [
             settle(load, grid, at.tpot_s, fit.max_batch if fit else None)
             for at, fit in zip(curves.arms, memory, strict=True)
@@ -140,7 +140,7 @@ def settling_points(load: Load) -> tuple[float, ...]:
     """
     if load.concurrency is None:
         return LOAD_POINTS
-    return LOAD_POINTS[: int(np.searchsorted(LOAD_GRID, load.concurrency)) + 1]
+    return LOAD_POINTS[: max(int(np.searchsorted(LOAD_GRID, load.concurrency)) + 1, 2)]
 
 
 def settle(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import Arm, build_arms
 from tuner.advise.evaluate import cost_model
 from tuner.advise.explain import assumptions_of, context_line, title_of
@@ -84,9 +84,8 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     arms, left_out = build_arms(situation)
     arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
     _require_methods(profile, question, arms, left_out)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, known, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, known, believed)
     load = load_of(situation, model)
     curves = curves_of(situation, model, believed, load)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import build_arms
 from tuner.advise.commands import commands_of
 from tuner.advise.evaluate import cost_model
@@ -108,9 +108,8 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     """Resolve a profile and evaluate every arm over all draft lengths and loads."""
     situation = resolve(profile)
     arms, left_out = build_arms(situation)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, knowledge, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
     curves = curves_of(situation, model, believed, load)

@@ -6,15 +6,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
-from tuner.cost.posterior import Evidence, FloatArray
+from tuner.cost.posterior import Evidence
 from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.cost.steps import StepTerms, join_terms, step_constants, step_terms
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
+
+FloatArray = NDArray[np.float64]
 
 #: context when an observation does not state it, tokens (assumed)
 DEFAULT_CONTEXT_TOKENS = 1024.0
@@ -65,7 +68,8 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            place = np.array([row.batch, steps, tokens, context])
+            numbers = np.array([row.batch, steps, tokens, context])
+            place = (numbers[:1], numbers[1:2], numbers[2:3], numbers[3:])
             if plan not in known:
                 known[plan] = step_constants(setup, plan)
             terms.append(step_terms(setup, plan, *place, known[plan]))
