@@ -15,13 +15,18 @@ from tuner.records.acceptance import (
     AcceptanceQuery,
     TargetClass,
 )
-from tuner.records.methods import Method, Task, VerifyRule
+from tuner.records.methods import Engine, Method, Task, VerifyRule
 
 
 def asked(temperature: float = 0.0, rule: VerifyRule = VerifyRule.RATIO) -> AcceptanceQuery:
     target = TargetClass(target_id=None, total_params=70e9, active_params=70e9)
     return AcceptanceQuery(
-        method=Method.EAGLE3, target=target, task=Task.CHAT, temperature=temperature, rule=rule
+        method=Method.EAGLE3,
+        target=target,
+        task=Task.CHAT,
+        temperature=temperature,
+        rule=rule,
+        engine=Engine.VLLM,
     )
 
 
