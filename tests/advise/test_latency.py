@@ -122,9 +122,15 @@ def test_beliefs_are_quantiles_of_drawn_times_per_token() -> None:
 
 def test_nothing_is_believed_about_an_unknown_target() -> None:
     nothing = client_beliefs(
-        load(), step_ratio=Interval.exact(1.3), tpot_s=None, gap_s=None, slow_s=None, delta_s=None, tokens_per_s=None,
+        load(),
+        step_ratio=Interval.exact(1.3),
+        tpot_s=None,
+        gap_s=None,
+        slow_s=None,
+        delta_s=None,
+        tokens_per_s=None,
         usd_per_million=None,
-    )  # fmt: skip
+    )
     assert nothing is None
 
 
