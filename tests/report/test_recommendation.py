@@ -142,6 +142,7 @@ def test_what_clients_see_stands_beside_plain_decoding(switched_on: Recommendati
     legend = " ".join(" ".join(lines[start + 5 : start + 8]).split())
     assert legend.startswith("chunks: up to 6 tokens at once in 99 of 100; 80 % belief in brackets")
     assert "prefill as computed" in legend
+    assert "first token: 2.0 ms later" in " ".join(" ".join(lines[start + 5 : start + 10]).split())
 
 
 def test_cost_is_shown_where_a_price_is_known(switched_on: Recommendation) -> None:

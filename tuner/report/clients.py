@@ -77,7 +77,9 @@ def before_and_after(
 def _legend(best: Prediction) -> str:
     tokens = best.chunk_tokens_p99 or 1
     chunk = f"chunks: up to {tokens} tokens at once in 99 of 100; " if tokens > 1 else ""
-    return chunk + _CONDITION
+    later = _first_token(best).removeprefix("+ ")
+    first = f"; first token: {later} later, the drafter's share of prefill" if later else ""
+    return chunk + _CONDITION + first
 
 
 def client_table(configs: Sequence[Prediction], *, width: int) -> list[RenderableType]:
