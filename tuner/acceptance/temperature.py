@@ -11,14 +11,19 @@ from tuner.records.methods import VerifyRule
 
 def temperature_shift(level: float, query: AcceptanceQuery) -> float:
     """Return the change of the level from temperature 0 under the query's rule, in logits."""
-    if query.temperature <= 0.0 and not query.rule.is_lossy:
+    return shift_at(level, query, query.temperature, query.rule)
+
+
+def shift_at(level: float, query: AcceptanceQuery, temperature: float, rule: VerifyRule) -> float:
+    """Return the change of the level at another temperature and rule than the query's."""
+    if temperature <= 0.0 and not rule.is_lossy:
         return 0.0
     # a greedy rule above temperature 0 means greedy drafts compared with samples
-    rule = VerifyRule.EXACT_MATCH if query.rule is VerifyRule.GREEDY else query.rule
+    rule = VerifyRule.EXACT_MATCH if rule is VerifyRule.GREEDY else rule
     levels, shifts = level_shifts(
         rule,
         Sampling(
-            temperature=query.temperature,
+            temperature=temperature,
             top_p=query.top_p,
             top_k=query.top_k,
             min_p=query.min_p,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.acceptance.belief import believe
+from tuner.acceptance.belief import believe, believe_all, expected_survival
+from tuner.acceptance.positions import conditional_of, lengths_of
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.observed_trees import observed_factors
 from tuner.advise.situation import Situation
 from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
 from tuner.advise.trees import tree_curves
+from tuner.advise.verify_rules import belief_rule, verify_rule
 from tuner.frozen import dataclass
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -22,7 +25,7 @@ from tuner.records.acceptance import (
     AcceptanceQuery,
     TargetClass,
 )
-from tuner.records.methods import DraftKind, Engine, Method, Task, VerifyRule
+from tuner.records.methods import DraftKind, Method, Task, VerifyRule
 from tuner.records.workload import ObservedRow
 from tuner.speedup import expected_tokens
 
@@ -61,26 +64,25 @@ class ArmAcceptance:
         return next((name for name in ("override", "posterior") if name in origins), "prior")
 
 
-def arm_acceptance(
-    situation: Situation,
-    knowledge: Knowledge,
-    arm: Arm,
-) -> ArmAcceptance:
-    """Return the acceptance of an arm, mixed over tasks and temperatures.
+def arm_acceptance(situation: Situation, knowledge: Knowledge, arm: Arm) -> ArmAcceptance:
+    """Return the acceptance of one arm (see ``arm_acceptances``)."""
+    return arm_acceptances(situation, knowledge, (arm,))[0]
+
+
+def arm_acceptances(
+    situation: Situation, knowledge: Knowledge, arms: Sequence[Arm]
+) -> tuple[ArmAcceptance, ...]:
+    """Return the acceptance of arms, mixed over tasks and temperatures.
 
     Shares are shares of output tokens, so the mean that keeps time per token is the harmonic one:
     1/τ = Σ share / τ_i (sequences of one batch share the step).
     """
     workload = situation.profile.workload
-    rules = tuple(_hot_rule(situation, arm, heat) for heat, _share in workload.temperature)
-    question = _Question(
-        arm=arm,
-        query=_query(situation, arm),
-        tasks=workload.task,
-        temperatures=workload.temperature,
-        rules=rules,
+    return _mixed_all(
+        tuple(_question(situation, arm, workload.temperature) for arm in arms),
+        tuple(_believer(situation, knowledge, arm) for arm in arms),
+        tuple(verify_rule(situation, arm) for arm in arms),
     )
-    return _mixed(question, _believer(situation, knowledge, arm), verify_rule(situation, arm))
 
 
 def lengths_over_temperature(
@@ -88,15 +90,9 @@ def lengths_over_temperature(
 ) -> FloatArray:
     """Return τ of each setting at each temperature, shape (settings, temperatures).
 
-    Tasks are mixed as in ``arm_acceptance``; the profile's own temperatures do not count.
+    Tasks are mixed as in ``arm_acceptances``; the profile's own temperatures do not count.
     """
-    question = _Question(
-        arm=arm,
-        query=_query(situation, arm),
-        tasks=situation.profile.workload.task,
-        temperatures=tuple((heat, 1.0) for heat in temperatures),
-        rules=tuple(_hot_rule(situation, arm, heat) for heat in temperatures),
-    )
+    question = _question(situation, arm, tuple((heat, 1.0) for heat in temperatures))
     return _over_temperature(question, _believer(situation, knowledge, arm))
 
 
@@ -105,25 +101,47 @@ class _Question:
     """What is asked of an arm: one query for each task and temperature, with shares."""
 
     arm: Arm
+    #: for the first task, at temperature 0
     query: AcceptanceQuery
     tasks: tuple[tuple[Task, float], ...]
     temperatures: tuple[tuple[float, float], ...]
     #: verify rule at each temperature
     rules: tuple[VerifyRule, ...]
 
-    def beliefs(self, believer: _Believer) -> list[tuple[Task, float, float, AcceptanceBelief]]:
-        """Return (task, temperature, share, belief) for every pair."""
-        heats = zip(self.temperatures, self.rules, strict=True)
-        pairs = [(task, heat) for heat in heats for task in self.tasks]
+    @property
+    def heats(self) -> list[tuple[float, VerifyRule]]:
+        """Temperatures with their rules."""
+        return [(heat, rule) for (heat, _), rule in zip(self.temperatures, self.rules, strict=True)]
+
+    @property
+    def queries(self) -> list[AcceptanceQuery]:
+        """Every pair of temperature and task, task by task within a temperature."""
         return [
-            (
-                task,
-                heat,
-                task_share * heat_share,
-                believer(replace(self.query, task=task, temperature=heat, rule=rule)),
-            )
-            for (task, task_share), ((heat, heat_share), rule) in pairs
+            replace(self.query, task=task, temperature=heat, rule=rule)
+            for heat, rule in self.heats
+            for task, _share in self.tasks
         ]
+
+    @property
+    def shares(self) -> list[float]:
+        """Share of output tokens of each query."""
+        return [
+            task_share * heat_share
+            for _heat, heat_share in self.temperatures
+            for _task, task_share in self.tasks
+        ]
+
+
+def _question(
+    situation: Situation, arm: Arm, temperatures: tuple[tuple[float, float], ...]
+) -> _Question:
+    return _Question(
+        arm=arm,
+        query=_query(situation, arm),
+        tasks=situation.profile.workload.task,
+        temperatures=temperatures,
+        rules=tuple(belief_rule(situation, arm, heat) for heat, _share in temperatures),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +153,11 @@ class _Believer:
     #: α by hand
     rate: float | None
     max_k: int
+
+    @property
+    def asks_prior(self) -> bool:
+        """Whether nothing but the prior answers."""
+        return self.rate is None and not self.observed
 
     def __call__(self, query: AcceptanceQuery) -> AcceptanceBelief:
         if self.rate is not None:
@@ -152,19 +175,44 @@ def _believer(situation: Situation, knowledge: Knowledge, arm: Arm) -> _Believer
 
 
 @lru_cache(maxsize=1024)
-def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcceptance:
-    """Mix beliefs; profiles that ask the same question share the answer."""
-    arm = question.arm
-    parts = question.beliefs(believer)
-    weights = np.array([share for _, _, share, _ in parts])
+def _mixed_all(
+    questions: tuple[_Question, ...],
+    believers: tuple[_Believer, ...],
+    rules: tuple[VerifyRule, ...],
+) -> tuple[ArmAcceptance, ...]:
+    """Mix beliefs; profiles that ask the same questions share the answers."""
+    queries = [question.queries for question in questions]
+    # what the prior alone answers is computed for all arms at once
+    asked = [
+        (query, believer.max_k)
+        for own, believer in zip(queries, believers, strict=True)
+        for query in own
+        if believer.asks_prior
+    ]
+    prior = iter(believe_all(believers[0].knowledge.acceptance, asked) if asked else ())
+    return tuple(
+        _mixed(
+            question,
+            believer,
+            [next(prior) if believer.asks_prior else believer(query) for query in own],
+            rule,
+        )
+        for question, believer, own, rule in zip(questions, believers, queries, rules, strict=True)
+    )
+
+
+def _mixed(
+    question: _Question, believer: _Believer, beliefs: Sequence[AcceptanceBelief], rule: VerifyRule
+) -> ArmAcceptance:
+    arm, weights = question.arm, np.array(question.shares)
     # (parts, settings, depth + 1)
-    curves = np.stack([_curves(arm, belief) for *_, belief in parts])
-    spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
+    curves = _curves(arm, np.array([belief.survival for belief in beliefs]))
+    spreads = np.array([belief.length_log_sd for belief in beliefs])[:, arm.draft_steps]
     if arm.trees:
         factors, doubts, runs = _observed_trees(question, believer)
         curves = _multiplied(curves, factors)
         spreads = np.hypot(spreads, doubts)
-        if len(parts) == 1:
+        if len(beliefs) == 1:
             spreads = 1.0 / np.hypot(1.0 / spreads, 1.0 / runs)
     inverse = weights[:, None] / curves[:, :, -1]
     tau = 1.0 / inverse.sum(axis=0)
@@ -173,29 +221,48 @@ def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcc
         # Tasks and temperatures share the drafter, so their errors are taken to move together.
         log_sd=(inverse * spreads).sum(axis=0) * tau,
         curves=1.0 / (weights[:, None, None] / curves).sum(axis=0),
-        parts=tuple(parts),
+        parts=tuple(
+            (belief.query.task, belief.query.temperature, share, belief)
+            for belief, share in zip(beliefs, question.shares, strict=True)
+        ),
         rule=rule,
     )
 
 
 @lru_cache(maxsize=1024)
 def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    curves = np.stack([_curves(question.arm, belief) for *_, belief in question.beliefs(believer)])
+    # (tasks, temperatures, positions)
+    survival = np.array(
+        [_survival_over_temperature(question, believer, task) for task, _share in question.tasks]
+    )
+    curves = _curves(question.arm, survival)
     if question.arm.trees:
         curves = _multiplied(curves, _observed_trees(question, believer)[0])
-    lengths = curves[:, :, -1]
-    shape = (len(question.temperatures), len(question.tasks), len(question.arm.lengths))
     shares = np.array([share for _task, share in question.tasks])
-    tau: FloatArray = 1.0 / np.einsum("hts,t->sh", 1.0 / np.reshape(lengths, shape), shares)
+    tau: FloatArray = 1.0 / np.einsum("ths,t->sh", 1.0 / curves[..., -1], shares)
     return tau
 
 
-def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
-    """τ of each setting when cut off after 0, 1, … positions, shape (settings, depth + 1)."""
+def _survival_over_temperature(question: _Question, believer: _Believer, task: Task) -> FloatArray:
+    """Survival at each temperature, shape (temperatures, positions)."""
+    query = replace(question.query, task=task)
+    if believer.asks_prior:
+        prior = believer.knowledge.acceptance
+        return expected_survival(prior, query, question.heats, believer.max_k)
+    asked = [replace(query, temperature=heat, rule=rule) for heat, rule in question.heats]
+    return np.array([believer(one).survival for one in asked])
+
+
+def _curves(arm: Arm, survival: FloatArray) -> FloatArray:
+    """τ of each setting when cut off after 0, 1, … positions, shape (…, settings, depth + 1).
+
+    ``survival`` has shape (…, positions).
+    """
     if arm.trees:
-        return tree_curves(arm.trees, belief.conditional)
-    cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
-    curves: FloatArray = belief.length[cut]
+        return tree_curves(arm.trees, conditional_of(survival))
+    length = lengths_of(survival)
+    cut = np.minimum(np.arange(length.shape[-1]), np.array(arm.lengths)[:, None])
+    curves: FloatArray = length[..., cut]
     return curves
 
 
@@ -211,10 +278,10 @@ def _observed_trees(
 def _multiplied(curves: FloatArray, factors: FloatArray) -> FloatArray:
     """Multiply the τ of each setting, and what each depth adds to it in proportion.
 
-    ``curves`` has shape (parts, settings, depth + 1), ``factors`` (settings,). No tree gives more
-    than its depth and the bonus.
+    ``curves`` has shape (…, settings, depth + 1), ``factors`` (settings,). No tree gives more than
+    its depth and the bonus.
     """
-    last = curves[:, :, -1:]
+    last = curves[..., -1:]
     gains = np.maximum(last * factors[:, None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
     most = 1.0 + np.arange(curves.shape[-1])
     return np.clip(1.0 + (curves - 1.0) * gains, 1.0, most)
@@ -230,55 +297,6 @@ def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBeli
         origin="override",
         evidence=("overrides.acceptance_rate",),
     )
-
-
-#: Drafters whose probabilities every engine here can verify against (one token at a time, from a
-#: distribution): vLLM draft_sample_method, SGLang --speculative-use-rejection-sampling, llama.cpp
-#: --spec-draft-sampling. For parallel blocks no engine documents it.
-SAMPLED_DRAFTERS = (
-    Method.DRAFT_MODEL,
-    Method.EAGLE,
-    Method.EAGLE3,
-    Method.EAGLE3_1,
-    Method.MTP,
-)
-#: Truncation to this few candidates makes sampled drafts worse than greedy ones, because the
-#: engines do not truncate the draft (vllm-project/vllm#56724: at top-k 1 τ 2.46 against 2.92, at
-#: top-k 20 2.65 against 2.39).
-SMALL_TOP_K = 4
-
-
-def verify_rule(situation: Situation, arm: Arm) -> VerifyRule:
-    """Return the rule by which the engine keeps draft tokens, with the flags that are emitted.
-
-    At temperature 0 all lossless rules are one. Above it the default of all three engines compares
-    the target's sample with the drafter's first choice, which accepts less the hotter it gets;
-    where the engine can verify sampled drafts instead, the command asks for it.
-    """
-    workload = situation.profile.workload
-    hottest = max(temperature for temperature, _share in workload.temperature)
-    return rule_at(situation, arm, hottest)
-
-
-def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
-    """Return the rule at one temperature (see ``verify_rule``)."""
-    if temperature == 0.0:
-        return VerifyRule.GREEDY
-    top_k = situation.profile.workload.top_k
-    truncated = top_k is not None and top_k <= SMALL_TOP_K
-    # Guard: SGLang 0.5.23 samples drafts of EAGLE, EAGLE-3 and NEXTN only (speculative_hook.py).
-    is_standalone = situation.engine is Engine.SGLANG and arm.method is Method.DRAFT_MODEL
-    can_sample = arm.method in SAMPLED_DRAFTERS and not arm.trees and not is_standalone
-    if can_sample and not truncated:
-        return VerifyRule.RATIO
-    is_llamacpp = situation.engine is Engine.LLAMACPP and arm.plan.kind is not DraftKind.LOOKUP
-    return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT
-
-
-def _hot_rule(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
-    """Return the rule of beliefs: at temperature 0 all lossless rules accept alike, and the rule
-    above 0 says how rows that were measured hotter carry over."""
-    return rule_at(situation, arm, temperature or 1.0)
 
 
 def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import Arm, build_arms
 from tuner.advise.evaluate import cost_model
 from tuner.advise.explain import (
@@ -19,7 +19,7 @@ from tuner.advise.feasible import memory_of
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.notes import warnings_of
 from tuner.advise.plain import plain_curve
-from tuner.advise.points import ArmPoint, arm_point, load_of
+from tuner.advise.points import arm_points, curves_of, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.shortlist import shortlist
@@ -112,16 +112,14 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     arms, left_out = build_arms(situation)
     arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
     _require_methods(profile, question, arms, left_out)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, known, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, known, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
-    points: list[ArmPoint] = [
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
-        for arm, acceptance in believed
-    ]
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
+    memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
+    points = arm_points(situation, model, believed, curves, load, memory)
     configs = [
         prediction(situation, load, point, index)
         for point in points

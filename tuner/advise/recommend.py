@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import build_arms
 from tuner.advise.capacity import TpotCurve, fastest_curve, latency_check
 from tuner.advise.commands import commands_of
@@ -18,7 +18,7 @@ from tuner.advise.latency import request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
-from tuner.advise.points import ArmPoint, Load, arm_point, load_of, prefill_s
+from tuner.advise.points import ArmPoint, Load, arm_points, curves_of, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
@@ -109,17 +109,15 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     """Resolve a profile and evaluate every arm over all draft lengths and loads."""
     situation = resolve(profile)
     arms, left_out = build_arms(situation)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, knowledge, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
     require_plain_fits(situation, plain, load)
-    points = tuple(
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
-        for arm, acceptance in believed
-    )
+    memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
+    points = arm_points(situation, model, believed, curves, load, memory)
     return Evaluation(
         situation=situation,
         model=model,

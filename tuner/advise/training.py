@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuner.advise.acceptance import arm_acceptance
 from tuner.advise.arms import Arm
 from tuner.advise.knowledge import Knowledge
-from tuner.advise.points import Load, arm_point
+from tuner.advise.points import Load, arm_points, curves_of
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.engines import serves
@@ -66,7 +66,9 @@ def train_or_not(
     plan = DraftPlan(method=Method.EAGLE3, kind=DRAFT_KIND[Method.EAGLE3], drafter=head)
     arm = Arm(plan=plan, lengths=(TOKENS,))
     acceptance = arm_acceptance(situation, knowledge, arm)
-    own = arm_point(situation, model, arm, acceptance, load, None).own
+    believed = [(arm, acceptance)]
+    curves = curves_of(situation, model, believed, load)
+    own = arm_points(situation, model, believed, curves, load, [None])[0].own
     needed = float(own.step_ratio[0])
     runs = "; ".join(
         f"{_hours(run.gpu_hours)} GPU-hours ({run.what}; {run.source.reference})" for run in RUNS

@@ -6,16 +6,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
 from tuner.cost.posterior import Evidence
 from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.cost.steps import StepTerms, join_terms, step_constants, step_terms
-from tuner.cost.terms import PassConstants
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
+
+FloatArray = NDArray[np.float64]
 
 #: context when an observation does not state it, tokens (assumed)
 DEFAULT_CONTEXT_TOKENS = 1024.0
@@ -55,7 +57,7 @@ def gather(
     terms: list[StepTerms] = []
     columns: list[tuple[float, ...]] = []
     informs, shifts = [], []
-    known: dict[DraftPlan, PassConstants] = {}
+    known: dict[DraftPlan, FloatArray] = {}
     is_draft = np.zeros(N_PARAMETERS, dtype=bool)
     is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
     for row in observed:

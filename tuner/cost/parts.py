@@ -17,9 +17,10 @@ SPARSE_INDEX_BYTES = 132.0
 #: cache values of one token and layer when a latent is kept but its rank is not stated:
 #: 512 + 64, DeepSeek-V3's
 _LATENT_VALUES = 576.0
-#: values of the recurrent state for each unit of hidden size and layer: heads × 128 × 128 over
-#: hidden, as in Qwen3-Next (32 × 128 × 128 / 2048)
-_STATE_VALUES_PER_HIDDEN = 256.0
+#: rows of the recurrent state of a layer, each as wide as the attention heads together: 128 by 128
+#: for a value head of gated DeltaNet, and 32 × 128 = 16 × 256 in Qwen3-Next, 48 × 128 = 24 × 256 in
+#: Qwen3.6-27B
+_STATE_ROWS = 128.0
 #: below this size checkpoints usually tie the output head to the embedding (assumed)
 _TIED_BELOW_PARAMS = 5e9
 #: a shape whose computed experts exceed this share of all parameters is not a plain stack (assumed:
@@ -98,7 +99,7 @@ def model_parts(shape: ModelShape) -> ModelParts:
         kv_values_per_layer=_kv_values(shape),
         kv_split_limit=1.0 if is_latent else float(max(1, shape.n_kv_heads)),
         attention_flops=_attention_flops(shape),
-        state_values_per_layer=_STATE_VALUES_PER_HIDDEN * shape.hidden_size,
+        state_values_per_layer=_STATE_ROWS * shape.n_heads * shape.head_dim,
         is_moe=experts > 0.0,
         is_latent=is_latent,
         is_sparse=shape.attention is Attention.SPARSE,

@@ -181,5 +181,5 @@ def _spread_by(gradient: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _predict(evidence: Evidence, log_parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-    columns = log_parameters[:, None] + evidence.plan_shift
-    return log_step_and_gradient(step_parts(evidence.terms, columns), evidence.places)
+    parts = step_parts(evidence.terms, log_parameters, evidence.plan_shift)
+    return log_step_and_gradient(parts, evidence.places)

@@ -7,7 +7,6 @@ Every term is an array in seconds, for one device of the group that works on the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -106,12 +105,6 @@ class PassSetup:
     cpu_expert_share: float = 0.0
     #: quantised matrices go through kernels for single vectors up to ``VECTOR_KERNEL_TOKENS``
     has_vector_kernels: bool = False
-
-
-def stack_constants(several: Sequence[PassConstants]) -> PassConstants:
-    """Return constants of several passes as columns, shape (passes, 1)."""
-    table = np.array([np.concatenate(one) for one in several])
-    return PassConstants(*table.T[:, :, None])
 
 
 def pass_constants(setup: PassSetup) -> PassConstants:
