@@ -159,8 +159,8 @@ def request_tpot_s(
 
     A request of n tokens takes about n/τ steps, whose number varies by renewal theory with
     variance n Var(L) / τ³ (L = tokens of a step), times the design effect of steps that resemble
-    each other within a request (``tuner.acceptance.evidence``). All steps take the same time, and none gives
-    less than a token, so no request takes more than τ times the mean.
+    each other within a request (``tuner.acceptance.evidence``). All steps take the same time, and
+    none gives less than a token, so no request takes more than τ times the mean.
     """
     if not per_position:
         return tpot_s, tpot_s

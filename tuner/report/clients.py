@@ -17,7 +17,7 @@ MOST_ROWS = 16
 HEADING = "what clients see"
 _CONDITION = (
     "80 % belief in brackets, at this batch; request: prefill as computed, no queueing; "
-    "slowest 1 %: of requests, by luck of acceptance"
+    "slowest 1 %: of requests, by luck of acceptance (clustering assumed)"
 )
 
 
@@ -119,7 +119,7 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
 def _table_legend(titles: Sequence[str]) -> str:
     parts = ["80 % belief in brackets, at this batch; request: prefill as computed, no queueing"]
     if "TPOT, slowest 1 %" in titles:
-        parts.append("slowest 1 %: of requests, by luck of acceptance")
+        parts.append("slowest 1 %: of requests, by luck of acceptance (clustering assumed)")
     if "first token" in titles:
         parts.append("first token: later than plain by the drafter's share of prefill")
     return "; ".join(parts)
