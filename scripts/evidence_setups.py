@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from scripts.evidence_rows import MeasuredRow
+from tuner.records.methods import Engine, Method
 
 #: metrics of speed, +1 = more is faster
 SPEED_METRICS: dict[str, int] = {
@@ -121,7 +122,8 @@ def acceptance_length_of(rows: Iterable[MeasuredRow], k: int | None) -> float | 
     """
     rows = list(rows)
     stated = [row.value for row in rows if row.metric == "tau"]
-    if stated:
+    drafted = [row.value for row in rows if row.metric == "alpha" and _is_drafted_share(row)]
+    if stated and not (k and drafted and _counts_repeats(rows[0])):
         return _mean(stated)
     if not k:
         return None
@@ -132,10 +134,19 @@ def acceptance_length_of(rows: Iterable[MeasuredRow], k: int | None) -> float | 
     }
     if all(at in positions for at in range(1, k + 1)):
         return 1.0 + sum(positions[at] for at in range(1, k + 1))
-    drafted = [row.value for row in rows if row.metric == "alpha" and _is_drafted_share(row)]
     if drafted:
         return 1.0 + k * sum(drafted) / len(drafted)
     return None
+
+
+def _counts_repeats(row: MeasuredRow) -> bool:
+    """Whether a stated τ is by verification, of which llama.cpp needs two for most drafts.
+
+    On recurrent targets it verifies the accepted part of a draft model's tokens once more
+    (``tuner.cost.rollback``), and its mean acceptance counts that as a draft of its own; accepted
+    ÷ drafted does not.
+    """
+    return row.engine is Engine.LLAMACPP and row.method is Method.DRAFT_MODEL
 
 
 def _is_drafted_share(row: MeasuredRow) -> bool:

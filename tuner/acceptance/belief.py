@@ -184,7 +184,9 @@ def _position_sd(method: Method) -> float:
 
 def law_of(prior: AcceptancePrior, method: Method) -> ShapeLaw:
     """Return the law of decay and curvature that a method follows."""
-    return prior.copied_law if is_lookup(method) else prior.drafted_law
+    if is_lookup(method):
+        return prior.copied_law
+    return prior.standalone_law if method is Method.DRAFT_MODEL else prior.drafted_law
 
 
 def curve_prior(

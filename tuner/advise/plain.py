@@ -28,6 +28,8 @@ class PlainCurve:
     #: over LOAD_GRID; NaN where the target is unknown
     baseline_s: FloatArray
     baseline: Baseline
+    #: standard deviation of ln of the plain step, over LOAD_GRID
+    baseline_log_sd: FloatArray
     memory: MemoryFit | None
     #: more requests than fit at once
     queues: bool = False
@@ -55,7 +57,12 @@ def plain_curve(
         unknown = np.full(len(LOAD_GRID), np.nan)
         batch = sum(value * share for value, share in load.batches or ((1.0, 1.0),))
         baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
-        return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
+        return PlainCurve(
+            baseline_s=unknown,
+            baseline=baseline,
+            baseline_log_sd=np.zeros(len(LOAD_GRID)),
+            memory=None,
+        )
     workload = situation.profile.workload
     memory = cached_memory_fit(
         situation.setup,
@@ -82,7 +89,13 @@ def plain_curve(
         output_tok_s=tokens_per_s,
         batch=float(batches[0]) if len(batches) == 1 else tokens_per_s * tpot_s,
     )
-    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory, queues=queues)
+    return PlainCurve(
+        baseline_s=curve,
+        baseline=baseline,
+        baseline_log_sd=curves.plain_log_sd[: len(LOAD_GRID)],
+        memory=memory,
+        queues=queues,
+    )
 
 
 def largest_batch(load: Load) -> float:

@@ -8,12 +8,13 @@ import numpy as np
 
 from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import build_arms
+from tuner.advise.capacity import TpotCurve, fastest_curve, latency_check
 from tuner.advise.commands import commands_of
 from tuner.advise.evaluate import cost_model
 from tuner.advise.explain import assumptions_of, context_line, decision_of, flatness_of, title_of
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
-from tuner.advise.latency import latency_check, request_gain, request_targets
+from tuner.advise.latency import request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
@@ -132,14 +133,16 @@ def _latency_check(
     found: Evaluation, ranked: Sequence[ArmPoint], best: Prediction | None
 ) -> LatencyCheck | None:
     plain = found.plain
-    curve = ranked[0].over_load.tpot_s.min(axis=1) if ranked else plain.baseline_s
-    return latency_check(
-        found.situation.profile.latency_target.tpot_ms,
-        plain.baseline_s,
-        curve,
-        plain.max_batch,
-        best.max_batch if best else plain.max_batch,
+    bare = TpotCurve(
+        tpot_s=plain.baseline_s,
+        plain_log_sd=plain.baseline_log_sd,
+        speedup_log_sd=np.zeros_like(plain.baseline_s),
+        max_batch=plain.max_batch,
     )
+    limit_ms = found.situation.profile.latency_target.tpot_ms
+    if not ranked or best is None:
+        return latency_check(limit_ms, bare, bare)
+    return latency_check(limit_ms, bare, fastest_curve(ranked[0], best.max_batch))
 
 
 def is_measured(point: ArmPoint) -> bool:

@@ -16,6 +16,7 @@ from tuner.cost.drafters import (
     target_setup,
     verify_tokens,
 )
+from tuner.cost.rollback import ACCEPTED_PART, rollback, rolls_back_by_checkpoint
 from tuner.cost.roofline import INDEX, PassTimes, pass_times
 from tuner.cost.terms import PassConstants, PassTerms, pass_constants, pass_terms
 from tuner.records.cost import CostSetup, DraftPlan
@@ -57,7 +58,9 @@ class StepTerms(NamedTuple):
     has_drafter: FloatArray
     #: verified tokens of all sequences of a replica where speculation is on
     verified: FloatArray
-    lookup_s: FloatArray
+    #: lookups and copies of recurrent states, and how often a verification is done again in part
+    copied_s: FloatArray
+    redone: FloatArray
 
 
 class StepParts(NamedTuple):
@@ -157,6 +160,13 @@ def _counted(
         first = steps
     user_of = np.empty(loads, dtype=np.int64)
     user_of[load_of] = own  # any of those that share it
+    redone, copied_s = none, none
+    if rolls_back_by_checkpoint(setup, plan):
+        drafter = draft_setup(setup, plan)
+        saved = (target_setup(setup), *((drafter,) if drafter is not None else ()))
+        redone, copied_s = rollback(setup, saved, batch, steps, tokens)
+    if plan.kind is DraftKind.LOOKUP:
+        copied_s = copied_s + batch * LOOKUP_S
     return StepTerms(
         passes=passes,
         owner=np.concatenate([own, user_of] * (2 if has_drafter else 1)),
@@ -170,7 +180,8 @@ def _counted(
         is_on=is_on,
         has_drafter=drafts,
         verified=passes.batch[:count] * passes.tokens[:count] * is_on,
-        lookup_s=batch * LOOKUP_S * is_on if plan.kind is DraftKind.LOOKUP else none,
+        copied_s=copied_s * is_on,
+        redone=redone * is_on,
     )
 
 
@@ -213,6 +224,9 @@ def step_parts(
         one.seconds[:] += engine_s
         one.gradient[INDEX["step_overhead_s"]] += engine_s
     overhead = _tax(terms, baseline, columns)
+    if np.any(terms.redone):
+        again = _sum(_times(baseline, 1.0 - ACCEPTED_PART), _times(verify, ACCEPTED_PART))
+        overhead = _sum(overhead, _times(again, terms.redone))
     if not np.any(terms.has_drafter):
         none = np.zeros_like(baseline.seconds)
         draft = PassTimes(none, np.zeros_like(baseline.gradient))
@@ -249,11 +263,11 @@ def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> P
     gradient[INDEX["speculation_tax_s"]] += fixed
     gradient[INDEX["speculation_tax_share"]] += share * baseline.seconds
     gradient[INDEX["speculation_token_s"]] += by_token
-    seconds = fixed + share * baseline.seconds + by_token + terms.lookup_s
+    seconds = fixed + share * baseline.seconds + by_token + terms.copied_s
     return PassTimes(seconds, gradient)
 
 
-def _times(one: PassTimes, factor: FloatArray) -> PassTimes:
+def _times(one: PassTimes, factor: FloatArray | float) -> PassTimes:
     return PassTimes(one.seconds * factor, one.gradient * factor)
 
 

@@ -26,8 +26,9 @@ LOGIT_BYTES = 12.0
 #: two all-reduces a layer (attention and feed-forward outputs), Megatron-LM's split
 COLLECTIVES_PER_LAYER = 2.0
 _ACTIVATION_BYTES = 2.0
-#: a state is read and written once a pass, and written again for each further token so that a
-#: rejected draft can be undone
+#: bytes of one value of a recurrent state: float32 (mamba_ssm_dtype in the configs of Qwen3.5 and
+#: Qwen3.8). A state is read and written once a pass, and written again for each further token so
+#: that a rejected draft can be undone
 _STATE_BYTES = 4.0
 
 
