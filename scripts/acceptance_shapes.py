@@ -77,9 +77,7 @@ def fit_law(
         spread = steady.covariance
     for _ in range((ROUNDS if start is None else 3) if chosen else 0):
         latent, doubt = _modes(setup, coefficients, spread, centre, latent)
-        coefficients, found, centre = _maximise(
-            setup, latent, doubt, coefficients, spread, free_sd
-        )
+        coefficients, found, centre = _maximise(setup, latent, doubt, coefficients, spread, free_sd)
         spread = found if steady is None else steady.covariance
     return ShapeLaw(
         base=coefficients[0],

@@ -101,10 +101,10 @@ def believe_all(
     As ``believe`` does for one; all curves of one law are computed together.
     """
     found: dict[int, AcceptanceBelief] = {}
-    for copied in (False, True):
-        places = [
-            place for place, (query, _) in enumerate(questions) if is_lookup(query.method) is copied
-        ]
+    by_law: dict[int, list[int]] = {}
+    for place, (query, _) in enumerate(questions):
+        by_law.setdefault(id(law_of(prior, query.method)), []).append(place)
+    for places in by_law.values():
         own = [questions[place] for place in places]
         found.update(zip(places, _unobserved(prior, own), strict=True))
     return [found[place] for place in range(len(questions))]
@@ -114,8 +114,6 @@ def _unobserved(
     prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
 ) -> Iterator[AcceptanceBelief]:
     """Beliefs about methods that share a law."""
-    if not questions:
-        return
     method, longest = questions[0][0].method, max(max_k for _, max_k in questions)
     law = law_of(prior, method)
     means, covariances, knowns = zip(
