@@ -30,7 +30,7 @@ from tuner.acceptance.posterior import (
     prior_curve,
 )
 from tuner.acceptance.shape import basis_of, law_at, offset_of
-from tuner.acceptance.temperature import shift_at, temperature_shift
+from tuner.acceptance.temperature import shifts_at, temperature_shift
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
@@ -108,10 +108,10 @@ def believe_all(
     As ``believe`` does for one; all curves of one law are computed together.
     """
     found: dict[int, AcceptanceBelief] = {}
-    for copied in (False, True):
-        places = [
-            place for place, (query, _) in enumerate(questions) if is_lookup(query.method) is copied
-        ]
+    by_law: dict[int, list[int]] = {}
+    for place, (query, _) in enumerate(questions):
+        by_law.setdefault(id(law_of(prior, query.method)), []).append(place)
+    for places in by_law.values():
         own = [questions[place] for place in places]
         found.update(zip(places, _unobserved(prior, own), strict=True))
     return [found[place] for place in range(len(questions))]
@@ -121,8 +121,6 @@ def _unobserved(
     prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
 ) -> Iterator[AcceptanceBelief]:
     """Beliefs about methods that share a law."""
-    if not questions:
-        return
     method, longest = questions[0][0].method, max(max_k for _, max_k in questions)
     law = law_of(prior, method)
     means, covariances, knowns = zip(
@@ -135,31 +133,31 @@ def _unobserved(
         offset=np.array([offset_of(law, query.method, query.task) for query, _ in questions]),
         basis=basis_of(method, longest),
     )
-    survivals, log_sds = _summary(prior_curve(start, _position_sd(method)), longest)
-    for (query, max_k), survival, log_sd, known in zip(
-        questions, survivals, log_sds, knowns, strict=True
-    ):
-        notes = _notes(prior, query, known, max_k, is_measured=False)
-        yield _belief(prior, query, survival[:max_k], log_sd[: max_k + 1], "prior", notes)
+    survival, log_sd = _summary(prior_curve(start, _position_sd(method)), longest)
+    for place, (query, max_k) in enumerate(questions):
+        notes = _notes(prior, query, knowns[place], max_k, is_measured=False)
+        kept = survival[place, :max_k], log_sd[place, : max_k + 1]
+        yield _belief(prior, query, *kept, "prior", notes)
 
 
 def expected_survival(
     prior: AcceptancePrior,
-    query: AcceptanceQuery,
-    heats: Sequence[tuple[float, VerifyRule]],
+    queries: Sequence[AcceptanceQuery],
+    heats: tuple[tuple[float, VerifyRule], ...],
     max_k: int,
 ) -> FloatArray:
-    """Return the survival of ``believe`` at (temperature, rule) in turn, shape (heats, max_k).
+    """Return the survival of ``believe`` for one method at (temperature, rule) in turn.
 
-    Before anything is observed, and without the interval, which costs the most.
+    Before anything is observed, and without the interval, which costs the most. The queries differ
+    in task; shape (queries, heats, max_k).
     """
-    level, _variance, _known = level_prior(prior, query)
-    numbers = np.zeros((len(heats), 3))
-    numbers[:, 0] = [level + shift_at(level, query, heat, rule) for heat, rule in heats]
-    law = law_of(prior, query.method)
-    mean, _slope = law_at(law, numbers[:, 0], offset_of(law, query.method, query.task))
-    numbers[:, 1:] = mean
-    return survival_of(logistic(numbers @ basis_of(query.method, max_k).T))
+    method, law = queries[0].method, law_of(prior, queries[0].method)
+    cold = np.array([level_prior(prior, query)[0] for query in queries])
+    level = cold[:, None] + shifts_at(cold, queries[0], heats)
+    offset = np.array([offset_of(law, method, query.task) for query in queries])
+    mean, _slope = law_at(law, level, offset[:, None])
+    numbers = np.concatenate((level[..., None], mean), axis=-1)
+    return survival_of(logistic(numbers @ basis_of(method, max_k).T))
 
 
 def _belief(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -109,9 +109,10 @@ class _Question:
     rules: tuple[VerifyRule, ...]
 
     @property
-    def heats(self) -> list[tuple[float, VerifyRule]]:
+    def heats(self) -> tuple[tuple[float, VerifyRule], ...]:
         """Temperatures with their rules."""
-        return [(heat, rule) for (heat, _), rule in zip(self.temperatures, self.rules, strict=True)]
+        heats = zip(self.temperatures, self.rules, strict=True)
+        return tuple((heat, rule) for (heat, _share), rule in heats)
 
     @property
     def queries(self) -> list[AcceptanceQuery]:
@@ -190,67 +191,87 @@ def _mixed_all(
         if believer.asks_prior
     ]
     prior = iter(believe_all(believers[0].knowledge.acceptance, asked) if asked else ())
-    return tuple(
-        _mixed(
-            question,
-            believer,
-            [next(prior) if believer.asks_prior else believer(query) for query in own],
-            rule,
-        )
-        for question, believer, own, rule in zip(questions, believers, queries, rules, strict=True)
-    )
+    beliefs = [
+        [next(prior) if believer.asks_prior else believer(query) for query in own]
+        for believer, own in zip(believers, queries, strict=True)
+    ]
+    found: dict[int, ArmAcceptance] = {}
+    for places in _alike(questions):
+        own = [(questions[place], believers[place], beliefs[place]) for place in places]
+        mixed = _mixed(own, [rules[place] for place in places])
+        found.update(zip(places, mixed, strict=True))
+    return tuple(found[place] for place in range(len(questions)))
+
+
+def _alike(questions: Sequence[_Question]) -> Iterable[list[int]]:
+    """Places of arms with the same settings: their arrays have one shape."""
+    groups: dict[object, list[int]] = {}
+    for place, question in enumerate(questions):
+        groups.setdefault((question.arm.lengths, question.arm.trees), []).append(place)
+    return groups.values()
 
 
 def _mixed(
-    question: _Question, believer: _Believer, beliefs: Sequence[AcceptanceBelief], rule: VerifyRule
-) -> ArmAcceptance:
-    arm, weights = question.arm, np.array(question.shares)
-    # (parts, settings, depth + 1)
-    curves = _curves(arm, np.array([belief.survival for belief in beliefs]))
-    spreads = np.array([belief.length_log_sd for belief in beliefs])[:, arm.draft_steps]
+    several: Sequence[tuple[_Question, _Believer, Sequence[AcceptanceBelief]]],
+    rules: Sequence[VerifyRule],
+) -> Iterator[ArmAcceptance]:
+    """Mix the beliefs of arms that have the same settings."""
+    arm, shares = several[0][0].arm, several[0][0].shares
+    weights = np.array(shares)[:, None]
+    # (arms, parts, settings, depth + 1)
+    curves = _curves(arm, np.array([[one.survival for one in own] for *_, own in several]))
+    spreads = np.array([[one.length_log_sd for one in own] for *_, own in several])
+    spreads = spreads[..., arm.draft_steps]
     if arm.trees:
-        factors, doubts, runs = _observed_trees(question, believer)
+        trees = [_observed_trees(question, believer) for question, believer, _ in several]
+        factors, doubts, runs = (np.array(one)[:, None] for one in zip(*trees, strict=True))
         curves = _multiplied(curves, factors)
         spreads = np.hypot(spreads, doubts)
-        if len(beliefs) == 1:
+        if len(shares) == 1:
             spreads = 1.0 / np.hypot(1.0 / spreads, 1.0 / runs)
-    inverse = weights[:, None] / curves[:, :, -1]
-    tau = 1.0 / inverse.sum(axis=0)
-    return ArmAcceptance(
-        acceptance_length=tau,
-        # Tasks and temperatures share the drafter, so their errors are taken to move together.
-        log_sd=(inverse * spreads).sum(axis=0) * tau,
-        curves=1.0 / (weights[:, None, None] / curves).sum(axis=0),
-        parts=tuple(
-            (belief.query.task, belief.query.temperature, share, belief)
-            for belief, share in zip(beliefs, question.shares, strict=True)
-        ),
-        rule=rule,
-    )
+    inverse = weights / curves[..., -1]
+    tau = 1.0 / inverse.sum(axis=1)
+    # Tasks and temperatures share the drafter, so their errors are taken to move together.
+    log_sd = (inverse * spreads).sum(axis=1) * tau
+    mixed = 1.0 / (weights[..., None] / curves).sum(axis=1)
+    for place, (_, _, beliefs) in enumerate(several):
+        yield ArmAcceptance(
+            acceptance_length=tau[place],
+            log_sd=log_sd[place],
+            curves=mixed[place],
+            parts=tuple(
+                (belief.query.task, belief.query.temperature, share, belief)
+                for belief, share in zip(beliefs, shares, strict=True)
+            ),
+            rule=rules[place],
+        )
 
 
 @lru_cache(maxsize=1024)
 def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    # (tasks, temperatures, positions)
-    survival = np.array(
-        [_survival_over_temperature(question, believer, task) for task, _share in question.tasks]
-    )
-    curves = _curves(question.arm, survival)
+    curves = _curves(question.arm, _survival_over_temperature(question, believer))
     if question.arm.trees:
         curves = _multiplied(curves, _observed_trees(question, believer)[0])
     shares = np.array([share for _task, share in question.tasks])
-    tau: FloatArray = 1.0 / np.einsum("ths,t->sh", 1.0 / curves[..., -1], shares)
+    tau: FloatArray = 1.0 / (1.0 / curves[..., -1].T @ shares)
     return tau
 
 
-def _survival_over_temperature(question: _Question, believer: _Believer, task: Task) -> FloatArray:
-    """Survival at each temperature, shape (temperatures, positions)."""
-    query = replace(question.query, task=task)
+def _survival_over_temperature(question: _Question, believer: _Believer) -> FloatArray:
+    """Survival by task and temperature, shape (tasks, temperatures, positions)."""
+    tasks = [replace(question.query, task=task) for task, _share in question.tasks]
     if believer.asks_prior:
         prior = believer.knowledge.acceptance
-        return expected_survival(prior, query, question.heats, believer.max_k)
-    asked = [replace(query, temperature=heat, rule=rule) for heat, rule in question.heats]
-    return np.array([believer(one).survival for one in asked])
+        return expected_survival(prior, tasks, question.heats, believer.max_k)
+    return np.array(
+        [
+            [
+                believer(replace(query, temperature=heat, rule=rule)).survival
+                for heat, rule in question.heats
+            ]
+            for query in tasks
+        ]
+    )
 
 
 def _curves(arm: Arm, survival: FloatArray) -> FloatArray:
@@ -278,11 +299,11 @@ def _observed_trees(
 def _multiplied(curves: FloatArray, factors: FloatArray) -> FloatArray:
     """Multiply the τ of each setting, and what each depth adds to it in proportion.
 
-    ``curves`` has shape (…, settings, depth + 1), ``factors`` (settings,). No tree gives more than
-    its depth and the bonus.
+    ``curves`` has shape (…, settings, depth + 1), ``factors`` (…, settings). No tree gives more
+    than its depth and the bonus.
     """
     last = curves[..., -1:]
-    gains = np.maximum(last * factors[:, None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
+    gains = np.maximum(last * factors[..., None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
     most = 1.0 + np.arange(curves.shape[-1])
     return np.clip(1.0 + (curves - 1.0) * gains, 1.0, most)
 

@@ -35,6 +35,7 @@ _SMALL_MODEL_LAYERS = 28.0
 LOOKAHEAD_POSITIONS = 14.0
 
 
+@lru_cache(maxsize=256)
 def target_setup(setup: CostSetup) -> PassSetup:
     """Return the pass description of the target."""
     weights = weight_format(setup.dtype)
@@ -49,6 +50,7 @@ def target_setup(setup: CostSetup) -> PassSetup:
     )
 
 
+@lru_cache(maxsize=1024)
 def draft_setup(setup: CostSetup, plan: DraftPlan) -> PassSetup | None:
     """Return the pass description of the drafter; None where nothing is multiplied."""
     if plan.kind not in (DraftKind.SERIAL, DraftKind.PARALLEL, DraftKind.HEADS):

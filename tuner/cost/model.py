@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,19 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.cost.drafters import target_setup
+from tuner.cost.layout import StepTerms, step_constants, step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
 from tuner.cost.missed import NO_METHOD, Missed, Places
 from tuner.cost.observations import METHOD_KEY, gather, target_rows
 from tuner.cost.posterior import Posterior, expected_missed, update
 from tuner.cost.roofline import INDEX, pass_times
-from tuner.cost.steps import (
-    StepParts,
-    StepTerms,
-    join_terms,
-    step_constants,
-    step_parts,
-    step_terms,
-)
+from tuner.cost.steps import StepParts, step_parts
 from tuner.cost.terms import pass_constants, pass_terms
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan, StepTimes
 from tuner.records.cost_prior import CostPrior
@@ -44,16 +39,6 @@ class StepQuestion(NamedTuple):
     draft_steps: ArrayLike
     verify_tokens: ArrayLike
     context_tokens: ArrayLike
-
-    @property
-    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        values = self.batch, self.draft_steps, self.verify_tokens, self.context_tokens
-        batch, steps, tokens, context = (np.asarray(value, dtype=np.float64) for value in values)
-        return batch, steps, tokens, context
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return np.broadcast(*self.arrays).shape
 
 
 @dataclass(slots=True, eq=False)
@@ -110,14 +95,16 @@ class CostModel:
         return [found[place] for place in range(len(questions))]
 
     def _steps(self, belief: Posterior, questions: Sequence[StepQuestion]) -> list[StepTimes]:
-        terms, shifts, keys = [], [], []
-        for asked in questions:
-            shift, constants = self._plan(asked.plan)
-            terms.append(step_terms(self.setup, asked.plan, *asked.arrays, constants))
+        layouts, shifts, shapes, keys = [], [], [], []
+        for plan, *values in questions:
+            batch, steps, tokens, context = (np.asarray(one, dtype=np.float64) for one in values)
+            shift, constants = self._plan(plan)
+            layouts.append(step_layout(self.setup, plan, batch, steps, tokens, context, constants))
             shifts.append(shift)
-            keys.append(METHOD_KEY[asked.plan.method])
-        counts = [len(one.batch) for one in terms]
-        every = join_terms(terms)
+            shapes.append(np.broadcast(batch, steps, tokens, context).shape)
+            keys.append(METHOD_KEY[plan.method])
+        counts = [math.prod(shape) for shape in shapes]
+        every = terms_of(layouts)
         parts = step_parts(
             every, belief.log_parameters, np.repeat(np.array(shifts).T, counts, axis=1)
         )
@@ -131,14 +118,12 @@ class CostModel:
             verify_s=parts.verify.seconds * factor,
             overhead_s=parts.overhead.seconds * factor,
             baseline_log_sd=plain_sd,
-            ratio_log_sd=np.where(every.tokens > 1.0, ratio_sd, 0.0),
+            ratio_log_sd=np.where(every.counts.tokens > 1.0, ratio_sd, 0.0),
             draft_pass_s=parts.draft_pass_s * factor,
             evidence=self.prior.evidence + tuple(row.source for row in self.observed),
         )
-        return [
-            _cut(together, end - count, question.shape)
-            for question, count, end in zip(questions, counts, np.cumsum(counts), strict=True)
-        ]
+        starts = itertools.accumulate(counts, initial=0)
+        return [_cut(together, start, shape) for start, shape in zip(starts, shapes, strict=False)]
 
     def prefill_s(self, tokens: float) -> float:
         """Return the time to read a prompt of ``tokens`` in one pass, logits of its last token."""
@@ -167,9 +152,9 @@ class CostModel:
         self, belief: Posterior, keys: FloatArray, parts: StepParts, terms: StepTerms
     ) -> tuple[FloatArray, FloatArray]:
         """Return what the equations miss and the log sd, of plain steps and then of the ratios."""
-        log_batch, log_tokens = np.log(terms.batch), np.log(terms.tokens)
+        log_batch, log_tokens = np.log(terms.counts.batch), np.log(terms.counts.tokens)
         none, ones = np.zeros_like(log_batch), np.ones_like(log_batch)
-        key = np.where(terms.tokens > 1.0, keys, NO_METHOD)
+        key = np.where(terms.counts.tokens > 1.0, keys, NO_METHOD)
         places = Places(
             log_batch=np.concatenate((log_batch, log_batch)),
             log_tokens=np.concatenate((none, log_tokens)),

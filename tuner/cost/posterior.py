@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.cost.layout import StepTerms
 from tuner.cost.missed import Missed, Places, missed_covariance, missed_variance
-from tuner.cost.steps import StepParts, StepTerms, step_parts
+from tuner.cost.steps import StepParts, step_parts
 from tuner.frozen import dataclass
 
 FloatArray = NDArray[np.float64]

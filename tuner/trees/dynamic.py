@@ -52,7 +52,8 @@ class Proposals:
 
     def kept(self, nodes: int) -> IntArray:
         """Return the ``nodes`` most confident proposals, parents first, shape (…, nodes)."""
-        return np.sort(np.argsort(-self.confidence, axis=-1, kind="stable")[..., :nodes], axis=-1)
+        order = np.argsort(-self.confidence, axis=-1, kind="stable")[..., :nodes]
+        return np.sort(order, axis=-1)
 
     def down_to(self, depth: int) -> Proposals:
         """Return what the same drafters propose when they go less deep."""
@@ -72,29 +73,28 @@ def propose(table: FloatArray, steps: int, topk: int, depth_discount: float = 1.
     ``table`` has shape (…, depths, ranks). Confidence in a child is the acceptance by rank times
     ``depth_discount`` for each level, made non-increasing in rank (ranks *are* its order).
     """
-    width = min(topk, table.shape[-1])
-    several = table.shape[:-2]
-    trusted = np.minimum.accumulate(table[..., :width], axis=-1) * depth_discount
-    confidence, chance = np.ones((*several, 1)), np.ones((*several, 1))
-    index = np.full((*several, 1), -1)
+    width, several = min(topk, table.shape[-1]), table.shape[:-2]
+    chances = table[..., :width].reshape(-1, table.shape[-2], width)
+    trusted = np.minimum.accumulate(chances, axis=-1) * depth_discount
+    rows = np.arange(len(chances))[:, None]
+    confidence = chance = np.ones((len(rows), 1))
+    index = np.full((len(rows), 1), -1)
     levels: list[tuple[FloatArray, FloatArray, IntArray]] = []
     count = 0
     for level in range(steps):
-        size = confidence.shape[-1] * width
-        own = (confidence[..., None] * trusted[..., level, None, :]).reshape(*several, size)
-        odds = (chance[..., None] * table[..., level, None, :width]).reshape(*several, size)
-        levels.append((own, odds, np.repeat(index, width, axis=-1)))
-        frontier = np.argsort(-own, axis=-1, kind="stable")[..., :topk]
-        frontier.sort(axis=-1)
-        confidence = np.take_along_axis(own, frontier, axis=-1)
-        chance = np.take_along_axis(odds, frontier, axis=-1)
-        index = count + frontier
-        count += size
-    sizes = [level[0].shape[-1] for level in levels]
+        own = (confidence[:, :, None] * trusted[:, level, None]).reshape(len(rows), -1)
+        odds = (chance[:, :, None] * chances[:, level, None]).reshape(len(rows), -1)
+        levels.append((own, odds, np.repeat(index, width, axis=1)))
+        frontier = np.argsort(-own, axis=1, kind="stable")[:, :topk]
+        frontier.sort(axis=1)
+        confidence, chance, index = own[rows, frontier], odds[rows, frontier], count + frontier
+        count += own.shape[1]
+    sizes = [own.shape[1] for own, *_ in levels]
+    confidence, chance, index = (np.concatenate(part, axis=1) for part in zip(*levels, strict=True))
     return Proposals(
-        confidence=np.concatenate([level[0] for level in levels], axis=-1),
-        chance=np.concatenate([level[1] for level in levels], axis=-1),
-        parent=np.concatenate([level[2] for level in levels], axis=-1),
+        confidence=confidence.reshape(*several, count),
+        chance=chance.reshape(*several, count),
+        parent=index.reshape(*several, count),
         rank=np.tile(np.arange(1, width + 1), count // width),
         depth=np.repeat(np.arange(1, steps + 1), sizes),
     )
