@@ -25,6 +25,11 @@ RUN_LOG_SD = 0.005
 TAIL = 8.0
 #: Standard deviation of offsets of method and task before the data (assumed weakly informative).
 OFFSET_SD = 0.3
+#: Standard deviations of base, slope and bend before the data: hardly any say, and for laws of
+#: which few curves are known (``is_steady``) no change over positions, the usual assumption about
+#: language models that draft (Leviathan et al. 2023, section 3: acceptance is i.i.d.).
+FREE_SD = (100.0, 10.0, 10.0)
+STEADY_SD = (0.1, 0.05, 0.02)
 ROUNDS = 12
 SMALLEST_VARIANCE = 2e-4
 LEVEL_VARIANCE = 1.0
@@ -48,15 +53,18 @@ def fit_law(
     focus_weight: float = 20.0,
     offsets: tuple[str, ...] = ("method", "task"),
     start: ShapeLaw | None = None,
+    steady: ShapeLaw | None = None,
 ) -> ShapeLaw:
     """Return the law fitted on cells with τ at two K or more.
 
     ``focus`` names a source whose curves count ``focus_weight`` times: the way to predict further
     curves that were measured as its others were. ``start`` = the law of nearly the same cells, from
-    which few rounds suffice.
+    which few rounds suffice. ``steady`` = a law of other drafters: acceptance is then taken not to
+    change over positions until curves say so, and to vary from curve to curve as it does there.
     """
     chosen = [cell for cell in cells if len(cell.lengths) >= 2 and not cell.is_tree]
     setup = _setup(chosen, basis, focus, focus_weight, offsets)
+    free_sd = FREE_SD if steady is None else STEADY_SD
     count = 3 + len(setup.names)
     coefficients = np.zeros((count, 2))
     spread = np.diag([0.05, 0.05])
@@ -65,9 +73,12 @@ def fit_law(
     if start is not None:
         coefficients = np.array([start.base, start.slope, start.bend, *_known(start, setup.names)])
         spread = start.covariance
-    for _ in range(ROUNDS if start is None else 3):
+    if steady is not None:
+        spread = steady.covariance
+    for _ in range((ROUNDS if start is None else 3) if chosen else 0):
         latent, doubt = _modes(setup, coefficients, spread, centre, latent)
-        coefficients, spread, centre = _maximise(setup, latent, doubt, coefficients, spread)
+        coefficients, found, centre = _maximise(setup, latent, doubt, coefficients, spread, free_sd)
+        spread = found if steady is None else steady.covariance
     return ShapeLaw(
         base=coefficients[0],
         slope=coefficients[1],
@@ -179,12 +190,14 @@ def _maximise(
     doubt: FloatArray,
     coefficients: FloatArray,
     spread: FloatArray,
+    free_sd: tuple[float, float, float],
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return coefficients, covariance and mean level that fit the curves' numbers best."""
     columns = _columns(setup, latent[:, 0])
     numbers = columns @ coefficients + latent[:, 1:]
     weights = setup.weights
-    penalty = np.concatenate(([1e-4, 1e-2, 1e-2], np.full(len(setup.names), 1.0 / OFFSET_SD**2)))
+    sd = np.concatenate((free_sd, np.full(len(setup.names), OFFSET_SD)))
+    penalty = 1.0 / sd**2
     fitted = np.empty_like(coefficients)
     for which in range(2):
         scaled = columns.T * (weights / spread[which, which])

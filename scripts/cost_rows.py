@@ -13,8 +13,8 @@ import numpy as np
 from scripts.cost_setups import Configuration, configuration_of, plan_of, setup_of
 from scripts.evidence_rows import MeasuredRow
 from scripts.evidence_setups import SpeedRow, speed_rows
+from tuner.cost.layout import StepLayout, step_layout
 from tuner.cost.levels import plan_levels, setup_levels
-from tuner.cost.steps import StepTerms, step_terms
 from tuner.records.cost import CostSetup, DraftPlan
 from tuner.records.methods import DRAFT_KIND, DraftKind, Engine, Method
 
@@ -55,7 +55,7 @@ class FitRow:
     draft_group: tuple[object, ...]
     sweep: tuple[str, str]
     levels: tuple[str, ...]
-    terms: StepTerms
+    layout: StepLayout
     log_batch: float
     log_tokens: float
     #: (ln step, ln baseline, ln draft)
@@ -139,7 +139,7 @@ def make_row(
         draft_group=(*group, plan.method.value, drafter),
         sweep=sweep,
         levels=setup_levels(setup) + plan_levels(setup, plan),
-        terms=step_terms(setup, plan, *arrays),
+        layout=step_layout(setup, plan, *arrays),
         log_batch=math.log(configuration.batch),
         log_tokens=math.log(configuration.verify_tokens),
         weights=weights,

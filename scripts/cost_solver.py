@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.cost_rows import FitRow
+from tuner.cost.layout import StepTerms, terms_of
 from tuner.cost.missed import Missed, Places, missed_covariance
 from tuner.cost.observations import METHOD_KEY
 from tuner.cost.posterior import log_step_and_gradient
 from tuner.cost.roofline import INDEX, N_PARAMETERS
-from tuner.cost.steps import StepTerms, join_terms, step_parts
+from tuner.cost.steps import step_parts
 from tuner.records.cost_prior import DRAFT_PARAMETERS, PARAMETERS
 
 FloatArray = NDArray[np.float64]
@@ -120,7 +121,7 @@ class Problem:
 
     def __init__(self, rows: Sequence[FitRow], missed: Missed) -> None:
         self.rows = rows
-        self.terms: StepTerms = join_terms([row.terms for row in rows])
+        self.terms: StepTerms = terms_of([row.layout for row in rows])
         self.log_value = np.array([row.log_value for row in rows])
         self.from_throughput = np.array([row.from_throughput for row in rows])
         tokens = np.array([row.log_tokens for row in rows])

@@ -89,10 +89,16 @@ def fit_cells(
     every = [cell for cell in cells if not cell.is_tree]
     chains = [cell for cell in every if not cell.is_implied]
     drafted = fit_law(
-        [c for c in chains if not is_lookup(c.method)],
+        [c for c in chains if not is_lookup(c.method) and c.method is not Method.DRAFT_MODEL],
         drafted_basis(LONGEST),
         focus=focus,
         start=start_from.drafted_law if start_from else None,
+    )
+    standalone = fit_law(
+        [c for c in chains if c.method is Method.DRAFT_MODEL],
+        drafted_basis(LONGEST),
+        offsets=(),
+        steady=drafted,
     )
     copied = fit_law(
         [c for c in chains if is_lookup(c.method)],
@@ -100,7 +106,10 @@ def fit_cells(
         offsets=("method",),
         start=start_from.copied_law if start_from else None,
     )
-    levels = [implied_level(cell, copied if is_lookup(cell.method) else drafted) for cell in every]
+    laws = {c.method: drafted for c in every}
+    laws |= {method: copied for method in laws if is_lookup(method)}
+    laws |= {Method.DRAFT_MODEL: standalone}
+    levels = [implied_level(cell, laws[cell.method]) for cell in every]
     found = fit_levels(
         every,
         levels,
@@ -118,6 +127,7 @@ def fit_cells(
         covariance=found.covariance[np.ix_(shipped, shipped)],
         index={name: at for at, name in enumerate(terms)},
         drafted_law=drafted,
+        standalone_law=standalone,
         copied_law=copied,
         spread=spread,
         targets=_effects(found, "target"),

@@ -34,9 +34,9 @@ __all__ = ["dataclass"]
 
 
 def _make(plain: type, kw_only: bool, eq: bool) -> type:
-    made: Any = dataclasses.dataclass(
-        init=False, repr=False, eq=False, slots=True, kw_only=kw_only
-    )(plain)
+    made = _with_slots(
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(plain), eq
+    )
 
     def first_init(self: Any, *args: Any, **kwargs: Any) -> None:
         made.__init__ = _write_init(made)
@@ -57,6 +57,23 @@ def _make(plain: type, kw_only: bool, eq: bool) -> type:
     return made  # type: ignore[no-any-return]
 
 
+class _HashedOnce:
+    """Records are keys of caches and hold other records: each remembers its hash."""
+
+    __slots__ = ("_hash",)
+
+
+def _with_slots(plain: type, eq: bool) -> Any:
+    names = tuple(field.name for field in dataclasses.fields(plain))
+    kept = {
+        name: value
+        for name, value in plain.__dict__.items()
+        if name not in {*names, "__dict__", "__weakref__"}
+    }
+    kept |= {"__slots__": names, "__qualname__": plain.__qualname__}
+    return type(plain)(plain.__name__, (_HashedOnce,) if eq else (object,), kept)
+
+
 def _comparison(made: Any) -> dict[str, Any]:
     fields = dataclasses.fields(made)
     compared = _key(field.name for field in fields if field.compare)
@@ -68,7 +85,11 @@ def _comparison(made: Any) -> dict[str, Any]:
         return compared(self) == compared(other) if type(other) is made else NotImplemented
 
     def hash_of(self: Any) -> int:
-        return hash(hashed(self))
+        try:
+            return self._hash  # type: ignore[no-any-return]
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash(hashed(self)))
+            return self._hash  # type: ignore[no-any-return]
 
     return {"__eq__": equals, "__hash__": hash_of}
 

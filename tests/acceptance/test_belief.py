@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuner.acceptance.belief import believe
+from tuner.acceptance.belief import believe, believe_all, expected_survival
 from tuner.catalog.priors import (
     acceptance_prior_document,
     acceptance_prior_from,
@@ -48,6 +48,20 @@ def test_every_belief_keeps_the_identities(query, max_k):
     assert np.isfinite(belief.length_log_sd).all()
     assert belief.length_log_sd[0] == 0.0
     assert 0.0 <= belief.coverage <= 1.0
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.lists(st.tuples(questions(), st.integers(1, 24)), min_size=1, max_size=6))
+def test_company_changes_no_belief(asked):
+    prior = load_acceptance_prior()
+    for together, (query, max_k) in zip(believe_all(prior, asked), asked, strict=True):
+        alone = believe(prior, query, max_k=max_k)
+        assert together.query == query
+        assert together.length == pytest.approx(alone.length, rel=1e-12)
+        assert together.length_log_sd == pytest.approx(alone.length_log_sd, rel=1e-9)
+        heats = ((0.0, VerifyRule.GREEDY), (query.temperature, query.rule))
+        survival = expected_survival(prior, [query], heats, max_k)
+        assert survival[0, 1] == pytest.approx(alone.survival, rel=1e-12)
 
 
 @settings(deadline=None, derandomize=True, max_examples=40)

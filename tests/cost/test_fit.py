@@ -13,9 +13,10 @@ from scripts.evidence_rows import MeasuredRow, read_measurements
 from scripts.fit_costs import all_rows, document_of, fit, fit_from
 from tests.cost.setups import PLAIN, on, plan
 from tuner.catalog.priors import load_cost_prior
+from tuner.cost.layout import step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels
 from tuner.cost.roofline import INDEX
-from tuner.cost.steps import step_parts, step_terms
+from tuner.cost.steps import step_parts
 from tuner.records.cost import CostSetup
 from tuner.records.cost_prior import PARAMETERS
 from tuner.records.methods import Method
@@ -49,7 +50,7 @@ def _row(
 ) -> FitRow:
     draft = plan(Method.EAGLE3) if k else PLAIN
     place = Configuration(batch, float(k), k + 1.0, 1000.0)
-    terms = step_terms(setup, draft, *(np.array([number]) for number in place))
+    terms = terms_of([step_layout(setup, draft, *(np.array([number]) for number in place))])
     levels = plan_levels(setup, draft)
     moved = centre + log_parameters(load_cost_prior(), levels) - np.array(load_cost_prior().mean)
     parts = step_parts(terms, moved)

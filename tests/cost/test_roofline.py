@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tests.cost.setups import DEEPSEEK, LLAMA_8B, on, plan
 from tuner.catalog.priors import load_cost_prior
+from tuner.cost.layout import step_layout, terms_of
 from tuner.cost.levels import log_parameters, setup_levels
 from tuner.cost.roofline import N_PARAMETERS, _soft_maximum
-from tuner.cost.steps import step_parts, step_terms
+from tuner.cost.steps import step_parts
 from tuner.cost.terms import effective_tokens, expert_coverage, expert_coverage_limit
 from tuner.records.cost import CostSetup, DraftPlan
 from tuner.records.methods import Engine, Method
@@ -38,7 +39,7 @@ SETUPS = [
 def test_gradient_is_the_derivative(setup: CostSetup, draft: DraftPlan) -> None:
     arrays = np.array(list(product((1.0, 40.0), (2.0, 7.0), (0.0, 3000.0)))).T
     batch, steps, context = arrays
-    terms = step_terms(setup, draft, batch, steps, steps + 1.0, context)
+    terms = terms_of([step_layout(setup, draft, batch, steps, steps + 1.0, context)])
     centre = log_parameters(load_cost_prior(), setup_levels(setup))
     parts = step_parts(terms, centre)
     width = 1e-5

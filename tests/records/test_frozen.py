@@ -126,3 +126,27 @@ def test_other_dataclasses_are_left_to_the_standard() -> None:
     record = Open()
     record.value = 3
     assert record == Open(3)
+
+
+def test_a_hash_is_computed_once() -> None:
+    class Part:
+        """Counts how often it is hashed."""
+
+        hashed = 0
+
+        def __hash__(self) -> int:
+            self.hashed += 1
+            return 7
+
+    @frozen.dataclass(frozen=True, slots=True)
+    class Whole:
+        """Holds a part."""
+
+        part: Part
+
+    part = Part()
+    whole = Whole(part)
+    assert hash(whole) == hash(whole)
+    assert part.hashed == 1
+    assert hash(dataclasses.replace(whole)) == hash(whole)
+    assert part.hashed == 2

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tuner.engines import shell_line
-from tuner.records.config import CostParts, Prediction, SpecConfig, TreeSetting
+from tuner.records.config import CostParts, Prediction, PredictionBeliefs, SpecConfig, TreeSetting
 from tuner.records.decision import (
     Baseline,
     BatchRow,
+    BreakEven,
     Decision,
     EngineCommand,
     LatencyCheck,
@@ -86,6 +87,19 @@ def predicted(
         request_tpot_p50_s=tpot,
         request_tpot_p99_s=None if tpot is None or not survival else 1.19 * tpot,
         chunk_tokens_p99=len(survival) + 1,
+        beliefs=None
+        if tpot is None or baseline_s is None
+        else PredictionBeliefs(
+            step_cost_ratio=Interval.lognormal(step, 0.06),
+            output_tok_s=Interval.lognormal(batch / tpot, 0.15),
+            chunk_gap_s=Interval.lognormal(step * baseline_s, 0.1),
+            request_tpot_p99_s=Interval.lognormal(1.19 * tpot if survival else tpot, 0.15),
+            e2e_s=Interval(
+                mean=0.2 + 399 * tpot,
+                p10=0.2 + 399 * tpot / 1.2,
+                p90=0.2 + 399 * tpot * 1.2,
+            ),
+        ),
     )
 
 
@@ -183,9 +197,13 @@ def switched_on() -> Recommendation:
                     speedup=2.1,
                 ),
             ),
-            break_even_batch=128,
+            pays_to_batch=BreakEven(mean=128.0, p10=63.0, p90=None, looked_up_to=512.0),
+            pays_to_temperature=BreakEven(mean=None, p10=0.6, p90=None, looked_up_to=1.2),
         ),
-        latency_check=LatencyCheck(limit_s=0.02, plain_batch=22, best_batch=96),
+        latency_check=LatencyCheck(
+            limit_s=0.02, plain_batch=22, best_batch=96, plain_span=(14, 40), best_span=(61, 160),
+            gain=Interval(mean=96 / 22, p10=3.1, p90=5.9), looked_up_to=512,
+        ),
         flatness="K 4 to 5 are within 3% of each other: a flat optimum.",
         warnings=(
             Warning_(
@@ -241,7 +259,7 @@ def switched_off() -> Recommendation:
                 row(1, 40, Method.EAGLE3, 2, 1.7),
                 row(41, 512, Method.NONE, 0, 1.0),
             ),
-            break_even_batch=40,
+            pays_to_batch=BreakEven(mean=40.0, p10=15.0, p90=127.0, looked_up_to=512.0),
         ),
     )  # fmt: skip
 

@@ -146,6 +146,7 @@ def test_predict_has_no_decision(switched_on: Recommendation) -> None:
         context_line=switched_on.context_line,
         baseline=switched_on.baseline,
         configs=switched_on.configs,
+        beside_plain=switched_on.configs,
         warnings=switched_on.warnings,
         assumptions=switched_on.assumptions,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import shlex
 import subprocess
@@ -12,8 +13,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from tuner.records.config import TreeSetting
-from tuner.records.decision import EngineCommand, Recommendation, State
+from tuner.records.config import Prediction, TreeSetting
+from tuner.records.decision import (
+    BreakEven,
+    EngineCommand,
+    LatencyCheck,
+    Recommendation,
+    State,
+)
 from tuner.records.interval import Interval
 from tuner.records.methods import Engine
 from tuner.report.recommendation import render_recommendations
@@ -102,19 +109,110 @@ def test_the_table_line_for_line(switched_on: Recommendation) -> None:
 def test_on_in_words(switched_on: Recommendation) -> None:
     text = "\n".join(lines_of([switched_on], 120))
     assert "EAGLE-3, 5 draft tokens: 2.49× as fast (80 % belief 2.2–2.8)." in text
-    assert "TPOT 25.1 → 10.1 ms; a whole request 10.2 → 4.22 s, prefill included." in text
+    # ± 1.2816 × .15 on a logarithmic scale: 25.1 ÷ 1.212 = 20.7 and 25.1 × 1.212 = 30.4
+    assert "TPOT 25.1 ms (20.7–30.4) → 10.1 ms (8.3–12.2)." in text
     assert (
-        "The 20 ms target holds up to 96 sequences; plain decoding holds it up to 22: 4.36× the "
-        "users on the same devices."
+        "The 20 ms target holds up to 96 (61–160) sequences; plain decoding up to 22 (14–40): "
+        "4.36× (3.1–5.9) the users on the same devices, or as many on 77 % (68–83) fewer."
     ) in " ".join(text.split())
+    assert "above 1.32 (1.22–1.43); expected τ 3.29 (2.97–3.64); 97 % sure that it pays." in text
+    told = " ".join(text.split())
     assert (
-        "A client gets a chunk every 33.1 ms, up to 6 tokens at once (99 of 100 chunks); one "
-        in text
-    )
-    assert "Pays while τ stays above 1.32; expected τ 3.29 (2.97–3.64); 97 % sure" in text
-    assert "by load         batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off" in text
-    assert "by temperature  T below 0.9 K 5 · from 0.9 K 3" in text
-    assert "Next: EAGLE-3 at K 4, 2.9 % slower a token; the next method, a draft model" in text
+        "by load batch 1–16 K 5 · 17–64 K 3 · 65–128 K 1 · 129–512 off; pays up to batch 128 "
+        "(80 % belief: 63 to beyond 512)"
+    ) in told
+    assert (
+        "by temperature T below 0.9 K 5 · 0.9 to 2 K 3; pays at every T looked at, up to 1.2 "
+        "(low end of the belief: below T 0.6)"
+    ) in told
+    assert "Next, by central values: EAGLE-3 at K 4, 2.9 % slower a token; the next method" in text
+
+
+def test_what_clients_see_stands_beside_plain_decoding(switched_on: Recommendation) -> None:
+    # By hand: 200 ms of prefill + 399 tokens; a step of 1.32 plain ones; K 5 and the bonus.
+    lines = lines_of([switched_on], 80)
+    start = next(place for place, line in enumerate(lines) if "what clients see" in line)
+    assert [line.rstrip() for line in lines[start : start + 5]] == [
+        "  what clients see   plain                eagle3 K 5",
+        "  whole request      10.2 s (8.55–12.2)   4.22 s (3.55–5.02)",
+        "  between chunks     25.1 ms (22.1–28.5)  33.1 ms (29.1–37.7)",
+        "  TPOT, slowest 1 %  25.1 ms (20.7–30.4)  12.0 ms (9.9–14.5)",
+        "  tokens a second    637 (526–773)        1,588 (1,310–1,924)",
+    ]
+    legend = " ".join(" ".join(lines[start + 5 : start + 8]).split())
+    assert legend.startswith("chunks: up to 6 tokens at once in 99 of 100; 80 % belief in brackets")
+    assert "prefill as computed" in legend
+    assert "first token: 2.0 ms later" in " ".join(" ".join(lines[start + 5 : start + 10]).split())
+
+
+def test_cost_is_shown_where_a_price_is_known(switched_on: Recommendation) -> None:
+    best, *others, plain = switched_on.configs
+
+    def priced(item: Prediction, usd: float) -> Prediction:
+        assert item.beliefs is not None
+        interval = Interval(mean=usd, p10=usd / 1.2, p90=usd * 1.2)
+        return replace(item, beliefs=replace(item.beliefs, usd_per_million_tokens=interval))
+
+    configs = (priced(best, 1.2), *others, priced(plain, 3.0))
+    text = "\n".join(lines_of([replace(switched_on, configs=configs)], 80))
+    assert "  million tokens     $3.00 (2.50–3.60)    $1.20 (1.00–1.44)" in text
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (
+            LatencyCheck(
+                limit_s=0.02, plain_batch=0, best_batch=4, plain_span=(0, 3), best_span=(0, 21),
+                looked_up_to=512,
+            ),
+            "The 20 ms target holds up to 4 (0–21) sequences; plain decoding misses it even alone "
+            "(by the high end of the belief it holds up to 3).",
+        ),
+        (
+            LatencyCheck(
+                limit_s=0.02, plain_batch=40, best_batch=512, plain_span=(4, 99),
+                best_span=(60, 512), gain=Interval(mean=12.8, p10=1.5, p90=math.inf),
+                looked_up_to=512,
+            ),
+            "holds up to 512 or more (60–512) sequences; plain decoding up to 40 (4–99): 12.8× "
+            "(1.50 or more) the users on the same devices, or as many on 92 % (33 or more) fewer.",
+        ),
+        (
+            LatencyCheck(
+                limit_s=0.02, plain_batch=0, best_batch=0, plain_span=(0, 0), best_span=(0, 5),
+                looked_up_to=512,
+            ),
+            "out of reach at every batch (by the high end of the belief it holds up to 5); plain "
+            "decoding misses it even alone.",
+        ),
+    ],
+)  # fmt: skip
+def test_targets_in_words(switched_on: Recommendation, check: LatencyCheck, words: str) -> None:
+    text = " ".join(" ".join(lines_of([replace(switched_on, latency_check=check)], 100)).split())
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (BreakEven(mean=0.9, p10=0.3, p90=None, looked_up_to=1.2),
+         "; pays below T 0.9 (80 % belief: 0.3 to beyond 1.2)"),
+        (BreakEven(mean=0.9, p10=0.0, p90=1.2, looked_up_to=1.2),
+         "; pays below T 0.9 (80 % belief: nowhere to 1.2)"),
+        (BreakEven(mean=None, p10=None, p90=None, looked_up_to=1.2),
+         "; pays at every T looked at, up to 1.2\n"),
+        (BreakEven(mean=0.0, p10=0.0, p90=None, looked_up_to=1.2),
+         "; pays nowhere (high end of the belief: below T beyond 1.2)"),
+        (None, "K 3\n"),
+    ],
+)  # fmt: skip
+def test_where_heat_ends_it(
+    switched_on: Recommendation, limit: BreakEven | None, words: str
+) -> None:
+    schedule = replace(switched_on.schedule, pays_to_temperature=limit)
+    text = "\n".join(lines_of([replace(switched_on, schedule=schedule)], 160))
+    assert words in text
 
 
 def test_a_tree_in_the_schedule_is_named_as_a_tree(switched_on: Recommendation) -> None:
@@ -129,8 +227,8 @@ def test_off_in_words(switched_off: Recommendation) -> None:
     text = "\n".join(lines_of([switched_off], 120))
     assert "OFF      No method pays at batch 256: the best, EAGLE-3 at K 1, would run at" in text
     assert "0.93× (80 % belief 0.81–1.06)." in text
-    assert "Break-even τ is 1.71, expected τ 1.59 (1.44–1.76)" in text
-    assert "verifying 2 tokens a sequence costs 1.62 plain steps here" in text
+    assert "Break-even τ is 1.71 (1.58–1.85), expected τ 1.59 (1.44–1.76)" in text
+    assert "verifying 2 tokens a sequence costs 1.62 plain steps here" in " ".join(text.split())
     assert "It would pay at batch 1–40 (K 2): 1.70× with EAGLE-3 at batch 1." in text
     assert "without speculation:" in text
     assert next(line for line in text.splitlines() if "▸" in line).split()[1] == "plain"
@@ -139,7 +237,7 @@ def test_off_in_words(switched_off: Recommendation) -> None:
 def test_measure_in_words(undecided: Recommendation) -> None:
     text = "\n".join(lines_of([undecided], 120))
     assert "MEASURE  The evidence does not decide: a draft model at K 2 would run at 1.09×" in text
-    assert "TPOT would go 25.1 → 23.1 ms" in text
+    assert "TPOT would go 25.1 ms (20.7–30.4) → 23.1 ms (19.0–27.9)" in text
     assert "What would decide: acceptance of this drafter on your prompts" in text
     assert text.rstrip().endswith("specdec-tune recommend --bench-command chat-llama-3.3-70b")
 
@@ -223,16 +321,17 @@ def test_numbers_of_the_decision_are_those_of_the_record(switched_on: Recommenda
     start = next(place for place, line in enumerate(lines) if line.startswith("  ON"))
     told = {
         float(number.replace(",", ""))
-        for line in lines[start : start + 5]
+        for line in lines[start : lines.index("", start)]
         for number in NUMBER.findall(line.replace("EAGLE-3", ""))
     }
     plain = switched_on.configs[-1]
     known = [
-        best.config.num_speculative_tokens, 80, 20, 96, 22, 96 / 22, 97, 1, 100,
-        best.chunk_tokens_p99, best.chunk_gap_s * 1e3, best.request_tpot_p99_s * 1e3,
+        best.config.num_speculative_tokens, 80, 97,
+        20, 96, 22, 14, 40, 61, 160, 96 / 22, 3.1, 5.9, 77, 68, 83,
+        *(1e3 * end for item in (best, plain) for end in (item.tpot_s.p10, item.tpot_s.p90)),
         best.speedup.mean, best.speedup.p10, best.speedup.p90,
         best.tpot_s.mean * 1e3, plain.tpot_s.mean * 1e3, best.e2e_s, plain.e2e_s,
-        best.step_cost_ratio, best.acceptance_length.mean, best.acceptance_length.p10,
+        best.step_cost_ratio, 1.22, 1.43, best.acceptance_length.mean, best.acceptance_length.p10,
         best.acceptance_length.p90,
     ]  # fmt: skip
     for number in told:
@@ -265,10 +364,10 @@ def test_quiet_leaves_the_warnings_out(switched_on: Recommendation) -> None:
 
 def test_the_symbols_of_the_table_are_explained(switched_on: Recommendation) -> None:
     lines = lines_of([switched_on], 100)
-    (legend,) = (line for line in lines if line.startswith("  K drafts a step"))
-    for symbol in ("α ", "τ ", "c ", "step: "):
+    start = next(place for place, line in enumerate(lines) if line.startswith("  K drafts a step"))
+    legend = " ".join(lines[start : start + 2])
+    for symbol in ("α ", "τ ", "c ", "step: ", "80 %: belief about the speedup", "TPOT: "):
         assert symbol in legend
-    assert len(legend) <= 100
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 100, 120, 160])
@@ -292,4 +391,4 @@ def test_the_legend_explains_the_columns_that_are_shown(
 def test_long_times_are_in_seconds(switched_on: Recommendation) -> None:
     slow = Interval(mean=1.696, p10=1.5, p90=1.9)
     item = replace(switched_on, baseline=replace(switched_on.baseline, tpot_s=slow))
-    assert "TPOT 1.70 s → 10.1 ms" in "\n".join(lines_of([item], 120))
+    assert "TPOT 1.70 s (1.50–1.90) → 10.1 ms (8.3–12.2)" in "\n".join(lines_of([item], 120))

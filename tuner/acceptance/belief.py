@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from tuner.acceptance.disagreement import widen_disagreeing
 from tuner.acceptance.evidence import Measured, add_observation
-from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup, recipe_key
-from tuner.acceptance.positions import FloatArray, lengths_of
+from tuner.acceptance.level import (
+    beyond_training,
+    design,
+    drafter_key,
+    group_of,
+    is_lookup,
+    recipe_key,
+)
+from tuner.acceptance.positions import FloatArray, lengths_of, logistic, survival_of
 from tuner.acceptance.posterior import (
     COPIED_POSITION_SD,
     POSITION_SD,
@@ -22,8 +29,8 @@ from tuner.acceptance.posterior import (
     posterior_curve,
     prior_curve,
 )
-from tuner.acceptance.shape import basis_of, offset_of
-from tuner.acceptance.temperature import temperature_shift
+from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.temperature import shifts_at, temperature_shift
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
@@ -72,8 +79,10 @@ def believe(
     Survival and τ at the centre of the belief, and the standard deviation of ln τ by the delta
     method: the interval exp(ln τ ± 1.28 sd), kept inside [1, K + 1], holds about 80 %.
     """
-    mean, covariance, known = curve_prior(prior, query)
     measured = _measured(prior, query, observed)
+    if not measured:
+        return believe_all(prior, [(query, max_k)])[0]
+    mean, covariance, known = curve_prior(prior, query)
     is_contradicted = widen_disagreeing(measured)
     depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
     law = law_of(prior, query.method)
@@ -84,9 +93,81 @@ def believe(
         offset=offset_of(law, query.method, query.task),
         basis=basis_of(query.method, depth),
     )
-    own = COPIED_POSITION_SD if is_lookup(query.method) else POSITION_SD
-    found = posterior_curve(start, measured, own) if measured else prior_curve(start, own)
+    found = posterior_curve(start, measured, _position_sd(query.method))
     survival, log_sd = _summary(found, max_k)
+    notes = _notes(prior, query, known, max_k, is_measured=True)
+    notes = (CONTRADICTION, *notes) if is_contradicted else notes
+    return _belief(prior, query, survival, log_sd, "posterior", notes)
+
+
+def believe_all(
+    prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
+) -> list[AcceptanceBelief]:
+    """Return what is believed before anything is observed, for several (query, longest draft).
+
+    As ``believe`` does for one; all curves of one law are computed together.
+    """
+    found: dict[int, AcceptanceBelief] = {}
+    by_law: dict[int, list[int]] = {}
+    for place, (query, _) in enumerate(questions):
+        by_law.setdefault(id(law_of(prior, query.method)), []).append(place)
+    for places in by_law.values():
+        own = [questions[place] for place in places]
+        found.update(zip(places, _unobserved(prior, own), strict=True))
+    return [found[place] for place in range(len(questions))]
+
+
+def _unobserved(
+    prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
+) -> Iterator[AcceptanceBelief]:
+    """Beliefs about methods that share a law."""
+    method, longest = questions[0][0].method, max(max_k for _, max_k in questions)
+    law = law_of(prior, method)
+    means, covariances, knowns = zip(
+        *(curve_prior(prior, query) for query, _ in questions), strict=True
+    )
+    start = CurvePrior(
+        mean=np.array(means),
+        covariance=np.array(covariances),
+        law=law,
+        offset=np.array([offset_of(law, query.method, query.task) for query, _ in questions]),
+        basis=basis_of(method, longest),
+    )
+    survival, log_sd = _summary(prior_curve(start, _position_sd(method)), longest)
+    for place, (query, max_k) in enumerate(questions):
+        notes = _notes(prior, query, knowns[place], max_k, is_measured=False)
+        kept = survival[place, :max_k], log_sd[place, : max_k + 1]
+        yield _belief(prior, query, *kept, "prior", notes)
+
+
+def expected_survival(
+    prior: AcceptancePrior,
+    queries: Sequence[AcceptanceQuery],
+    heats: tuple[tuple[float, VerifyRule], ...],
+    max_k: int,
+) -> FloatArray:
+    """Return the survival of ``believe`` for one method at (temperature, rule) in turn.
+
+    Before anything is observed, and without the interval, which costs the most. The queries differ
+    in task; shape (queries, heats, max_k).
+    """
+    method, law = queries[0].method, law_of(prior, queries[0].method)
+    cold = np.array([level_prior(prior, query)[0] for query in queries])
+    level = cold[:, None] + shifts_at(cold, queries[0], heats)
+    offset = np.array([offset_of(law, method, query.task) for query in queries])
+    mean, _slope = law_at(law, level, offset[:, None])
+    numbers = np.concatenate((level[..., None], mean), axis=-1)
+    return survival_of(logistic(numbers @ basis_of(method, max_k).T))
+
+
+def _belief(
+    prior: AcceptancePrior,
+    query: AcceptanceQuery,
+    survival: FloatArray,
+    log_sd: FloatArray,
+    origin: str,
+    notes: tuple[str, ...],
+) -> AcceptanceBelief:
     cell = _cells(prior).get((query.method, query.task)) or _cells(prior).get((query.method, None))
     return AcceptanceBelief(
         query=query,
@@ -94,20 +175,23 @@ def believe(
         length=lengths_of(survival),
         length_log_sd=log_sd,
         coverage=_coverage(query.method, survival),
-        origin="posterior" if measured else "prior",
+        origin=origin,
         n_measurements=cell.n_measurements if cell else 0,
         n_sources=cell.n_sources if cell else 0,
         evidence=cell.evidence if cell else (),
-        notes=(
-            *(CONTRADICTION,) * is_contradicted,
-            *_notes(prior, query, known, max_k, bool(measured)),
-        ),
+        notes=notes,
     )
+
+
+def _position_sd(method: Method) -> float:
+    return COPIED_POSITION_SD if is_lookup(method) else POSITION_SD
 
 
 def law_of(prior: AcceptancePrior, method: Method) -> ShapeLaw:
     """Return the law of decay and curvature that a method follows."""
-    return prior.copied_law if is_lookup(method) else prior.drafted_law
+    if is_lookup(method):
+        return prior.copied_law
+    return prior.standalone_law if method is Method.DRAFT_MODEL else prior.drafted_law
 
 
 def curve_prior(
@@ -153,7 +237,7 @@ def _level(
     )  # fmt: skip
     places, values, unknown = _places(prior, query)
     level = float(values @ prior.coefficients[places])
-    variance = float(values @ prior.covariance[np.ix_(places, places)] @ values) + unknown
+    variance = float(values @ prior.covariance[places[:, None], places] @ values) + unknown
     for name, table, group in (
         (target.target_id, prior.targets, "target"),
         (drafter_key(drafter, method, target.target_id), prior.drafters, "drafter"),
@@ -179,8 +263,7 @@ def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[IntArray, F
             places.append(prior.index[name])
             values.append(value)
         else:
-            group = "method×task" if "×" in name else name.partition(":")[0]
-            unknown += (prior.spread.get(group, 0.0) * value) ** 2
+            unknown += (prior.spread.get(group_of(name), 0.0) * value) ** 2
     return np.array(places, dtype=np.int64), np.array(values), unknown
 
 
@@ -253,11 +336,12 @@ def _widen(measured: Measured, start: tuple[int, int], doubt: float) -> None:
 
 
 def _summary(found: CurvePosterior, max_k: int) -> tuple[FloatArray, FloatArray]:
-    """Return survival at the mode and the standard deviation of ln τ for K = 0 … max_k."""
-    survival, length, gradient = length_gradient(found.logits[:max_k])
-    spread = ((gradient @ found.covariance[:max_k, :max_k]) * gradient).sum(axis=1)
-    log_sd = np.zeros(max_k + 1)
-    log_sd[1:] = np.sqrt(np.maximum(spread, 0.0)) / length
+    """Return survival at the mode, (…, max_k), and the sd of ln τ for K = 0 … max_k."""
+    survival, length, gradient = length_gradient(found.logits[..., :max_k])
+    covariance = found.covariance[..., :max_k, :max_k]
+    spread = ((gradient @ covariance) * gradient).sum(axis=-1)
+    log_sd = np.zeros((*length.shape[:-1], max_k + 1))
+    log_sd[..., 1:] = np.sqrt(np.maximum(spread, 0.0)) / length
     return survival, log_sd
 
 
@@ -269,7 +353,7 @@ def _coverage(method: Method, survival: FloatArray) -> float:
 
 
 def _notes(
-    prior: AcceptancePrior, query: AcceptanceQuery, known: bool, max_k: int, is_measured: bool
+    prior: AcceptancePrior, query: AcceptanceQuery, known: bool, max_k: int, *, is_measured: bool
 ) -> tuple[str, ...]:
     notes = []
     if not known and not is_measured:

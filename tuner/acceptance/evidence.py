@@ -60,13 +60,22 @@ def add_observation(
     elif row.survival:
         drafts = np.full(len(row.survival), ASSUMED_DRAFTS)
         _add_rates(measured, row.survival, drafts, shift)
+        # A rate near 0 or 1 says little in logits, but together they state τ.
+        _add_length(measured, row, 1.0 + float(sum(row.survival)), shift, run_log_sd)
     elif row.acceptance_length is not None and row.num_speculative_tokens > 0:
-        longest = row.num_speculative_tokens + 1.0
-        length = min(max(row.acceptance_length, 1.0 + 1e-4), longest - 1e-3)
-        variance = run_log_sd**2 + (row.length_log_sd or 0.0) ** 2
-        measured.lengths.append(
-            (row.num_speculative_tokens, float(np.log(length)), variance, shift)
-        )
+        _add_length(measured, row, row.acceptance_length, shift, run_log_sd)
+
+
+def _add_length(
+    measured: Measured,
+    row: AcceptanceObservation,
+    length: float,
+    shift: float,
+    run_log_sd: float,
+) -> None:
+    kept = min(max(length, 1.0 + 1e-4), row.num_speculative_tokens + 1.0 - 1e-3)
+    variance = run_log_sd**2 + (row.length_log_sd or 0.0) ** 2
+    measured.lengths.append((row.num_speculative_tokens, float(np.log(kept)), variance, shift))
 
 
 def _add_tree(

@@ -32,13 +32,13 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurvePrior:
-    """Prior of a curve: three numbers, the law behind them, and the position columns."""
+    """Prior of a curve, or of several: three numbers, the law behind them, position columns."""
 
-    #: (level, decay deviation, curvature deviation), shape (3,), and covariance, shape (3, 3)
+    #: (level, decay deviation, curvature deviation), shape (…, 3), and covariance, (…, 3, 3)
     mean: FloatArray
     covariance: FloatArray
     law: ShapeLaw
-    #: the law's offset of decay and curvature for the method and task, shape (2,)
+    #: the law's offset of decay and curvature for the method and task, shape (…, 2)
     offset: FloatArray
     #: shape (max_k, 3)
     basis: FloatArray
@@ -55,32 +55,37 @@ class CurvePosterior:
 
 
 def linearised(prior: CurvePrior, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return logits by position at three numbers, and their derivative, shape (max_k, 3)."""
-    mean, slope = law_at(prior.law, float(numbers[0]), prior.offset)
-    shape = np.array((numbers[0], mean[0] + numbers[1], mean[1] + numbers[2]))
-    jacobian = prior.basis.copy()
-    jacobian[:, 0] += prior.basis[:, 1:] @ slope
-    return prior.basis @ shape, jacobian
+    """Return logits by position at three numbers, (…, max_k), and their derivative, (…, max_k, 3).
+
+    ``numbers`` has shape (…, 3).
+    """
+    mean, slope = law_at(prior.law, numbers[..., 0], prior.offset)
+    shape = numbers.copy()
+    shape[..., 1:] += mean
+    jacobian = np.empty((*numbers.shape[:-1], *prior.basis.shape))
+    jacobian[:] = prior.basis
+    jacobian[..., 0] += slope @ prior.basis[:, 1:].T
+    return shape @ prior.basis.T, jacobian
 
 
 def length_gradient(logits: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return survival, τ for K = 1 … max_k, and ∂ τ_K / ∂ logit_m, shape (max_k, max_k).
+    """Return survival, τ for K = 1 … max_k, and ∂ τ_K / ∂ logit_m, shape (…, max_k, max_k).
 
     The derivative is (1 − α_m) Σ_{m ≤ i ≤ K} survival_i.
     """
     rate = logistic(logits)
-    survival: FloatArray = np.multiply.accumulate(rate)
-    total = np.add.accumulate(survival)
+    survival: FloatArray = np.multiply.accumulate(rate, axis=-1)
+    total = np.add.accumulate(survival, axis=-1)
     before = total - survival
-    gradient = np.tril((1.0 - rate) * (total[:, None] - before))
-    return survival, 1.0 + total, gradient
+    since = total[..., :, None] - before[..., None, :]
+    return survival, 1.0 + total, np.tril((1.0 - rate)[..., None, :] * since)
 
 
 def prior_curve(prior: CurvePrior, position_sd: float = POSITION_SD) -> CurvePosterior:
-    """Return the posterior of no observation."""
+    """Return the posterior of no observation, of each curve of the prior."""
     logits, jacobian = linearised(prior, prior.mean)
-    covariance = jacobian @ prior.covariance @ jacobian.T
-    covariance[np.diag_indices_from(covariance)] += position_sd**2
+    covariance = jacobian @ prior.covariance @ jacobian.swapaxes(-1, -2)
+    covariance += position_sd**2 * np.eye(len(prior.basis))
     return CurvePosterior(logits, covariance, prior.mean, prior.covariance)
 
 

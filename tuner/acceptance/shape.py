@@ -27,9 +27,12 @@ def offset_of(law: ShapeLaw, method: Method, task: Task | None) -> FloatArray:
     return found
 
 
-def law_at(law: ShapeLaw, level: float, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return expected (decay, curvature) at a level and their derivative by it, shapes (2,)."""
-    x = min(max(level - 1.0, MIN_X), MAX_X)
-    inside = 1.0 if x == level - 1.0 else 0.0
-    mean = law.base + x * law.slope + x * x * law.bend + offset
-    return mean, inside * (law.slope + 2.0 * x * law.bend)
+def law_at(law: ShapeLaw, level: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return expected (decay, curvature) at levels and their derivative by the level.
+
+    ``level`` has shape (…), ``offset`` and both results (…, 2).
+    """
+    x = (level - 1.0)[..., None]
+    inside = np.clip(x, MIN_X, MAX_X)
+    mean = law.base + inside * law.slope + inside * inside * law.bend + offset
+    return mean, (inside == x) * (law.slope + 2.0 * inside * law.bend)

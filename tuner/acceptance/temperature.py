@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from tuner.acceptance.positions import FloatArray
 from tuner.acceptance.rules import Sampling, level_shifts
 from tuner.records.acceptance import AcceptanceQuery
 from tuner.records.methods import VerifyRule
@@ -11,17 +14,36 @@ from tuner.records.methods import VerifyRule
 
 def temperature_shift(level: float, query: AcceptanceQuery) -> float:
     """Return the change of the level from temperature 0 under the query's rule, in logits."""
-    if query.temperature <= 0.0 and not query.rule.is_lossy:
-        return 0.0
-    # a greedy rule above temperature 0 means greedy drafts compared with samples
-    rule = VerifyRule.EXACT_MATCH if query.rule is VerifyRule.GREEDY else query.rule
-    levels, shifts = level_shifts(
-        rule,
-        Sampling(
-            temperature=query.temperature,
-            top_p=query.top_p,
-            top_k=query.top_k,
-            min_p=query.min_p,
-        ),
-    )
-    return float(np.interp(level, levels, shifts))
+    return float(shifts_at(np.array([level]), query, ((query.temperature, query.rule),))[0, 0])
+
+
+def shifts_at(
+    levels: FloatArray, query: AcceptanceQuery, heats: tuple[tuple[float, VerifyRule], ...]
+) -> FloatArray:
+    """Return the change of levels at (temperature, rule) in turn, shape (levels, heats).
+
+    Truncation is the query's.
+    """
+    grid, table = _shift_table(heats, query.top_p, query.top_k, query.min_p)
+    right = np.clip(np.searchsorted(grid, levels), 1, len(grid) - 1)
+    share = np.clip((levels - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    return (1.0 - share)[:, None] * table[right - 1] + share[:, None] * table[right]
+
+
+@lru_cache(maxsize=512)
+def _shift_table(
+    heats: tuple[tuple[float, VerifyRule], ...],
+    top_p: float,
+    top_k: int | None,
+    min_p: float | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return levels at temperature 0, and the change there at each heat, shape (levels, heats)."""
+    shifts = []
+    for temperature, rule in heats:
+        # a greedy rule above temperature 0 means greedy drafts compared with samples
+        known = VerifyRule.EXACT_MATCH if rule is VerifyRule.GREEDY else rule
+        sampling = Sampling(temperature=temperature, top_p=top_p, top_k=top_k, min_p=min_p)
+        grid, shift = level_shifts(known, sampling)
+        is_cold = temperature <= 0.0 and not rule.is_lossy
+        shifts.append(np.zeros_like(shift) if is_cold else shift)
+    return grid, np.array(shifts).T

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.acceptance.belief import believe
+from tuner.acceptance.belief import believe, believe_all, expected_survival
+from tuner.acceptance.positions import conditional_of, lengths_of
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.observed_trees import observed_factors
 from tuner.advise.situation import Situation
 from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
 from tuner.advise.trees import tree_curves
+from tuner.advise.verify_rules import belief_rule, verify_rule
 from tuner.frozen import dataclass
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -22,7 +25,7 @@ from tuner.records.acceptance import (
     AcceptanceQuery,
     TargetClass,
 )
-from tuner.records.methods import DraftKind, Engine, Method, Task, VerifyRule
+from tuner.records.methods import DraftKind, Method, Task, VerifyRule
 from tuner.records.workload import ObservedRow
 from tuner.speedup import expected_tokens
 
@@ -61,26 +64,25 @@ class ArmAcceptance:
         return next((name for name in ("override", "posterior") if name in origins), "prior")
 
 
-def arm_acceptance(
-    situation: Situation,
-    knowledge: Knowledge,
-    arm: Arm,
-) -> ArmAcceptance:
-    """Return the acceptance of an arm, mixed over tasks and temperatures.
+def arm_acceptance(situation: Situation, knowledge: Knowledge, arm: Arm) -> ArmAcceptance:
+    """Return the acceptance of one arm (see ``arm_acceptances``)."""
+    return arm_acceptances(situation, knowledge, (arm,))[0]
+
+
+def arm_acceptances(
+    situation: Situation, knowledge: Knowledge, arms: Sequence[Arm]
+) -> tuple[ArmAcceptance, ...]:
+    """Return the acceptance of arms, mixed over tasks and temperatures.
 
     Shares are shares of output tokens, so the mean that keeps time per token is the harmonic one:
     1/τ = Σ share / τ_i (sequences of one batch share the step).
     """
     workload = situation.profile.workload
-    rules = tuple(_hot_rule(situation, arm, heat) for heat, _share in workload.temperature)
-    question = _Question(
-        arm=arm,
-        query=_query(situation, arm),
-        tasks=workload.task,
-        temperatures=workload.temperature,
-        rules=rules,
+    return _mixed_all(
+        tuple(_question(situation, arm, workload.temperature) for arm in arms),
+        tuple(_believer(situation, knowledge, arm) for arm in arms),
+        tuple(verify_rule(situation, arm) for arm in arms),
     )
-    return _mixed(question, _believer(situation, knowledge, arm), verify_rule(situation, arm))
 
 
 def lengths_over_temperature(
@@ -88,15 +90,9 @@ def lengths_over_temperature(
 ) -> FloatArray:
     """Return τ of each setting at each temperature, shape (settings, temperatures).
 
-    Tasks are mixed as in ``arm_acceptance``; the profile's own temperatures do not count.
+    Tasks are mixed as in ``arm_acceptances``; the profile's own temperatures do not count.
     """
-    question = _Question(
-        arm=arm,
-        query=_query(situation, arm),
-        tasks=situation.profile.workload.task,
-        temperatures=tuple((heat, 1.0) for heat in temperatures),
-        rules=tuple(_hot_rule(situation, arm, heat) for heat in temperatures),
-    )
+    question = _question(situation, arm, tuple((heat, 1.0) for heat in temperatures))
     return _over_temperature(question, _believer(situation, knowledge, arm))
 
 
@@ -105,25 +101,48 @@ class _Question:
     """What is asked of an arm: one query for each task and temperature, with shares."""
 
     arm: Arm
+    #: for the first task, at temperature 0
     query: AcceptanceQuery
     tasks: tuple[tuple[Task, float], ...]
     temperatures: tuple[tuple[float, float], ...]
     #: verify rule at each temperature
     rules: tuple[VerifyRule, ...]
 
-    def beliefs(self, believer: _Believer) -> list[tuple[Task, float, float, AcceptanceBelief]]:
-        """Return (task, temperature, share, belief) for every pair."""
+    @property
+    def heats(self) -> tuple[tuple[float, VerifyRule], ...]:
+        """Temperatures with their rules."""
         heats = zip(self.temperatures, self.rules, strict=True)
-        pairs = [(task, heat) for heat in heats for task in self.tasks]
+        return tuple((heat, rule) for (heat, _share), rule in heats)
+
+    @property
+    def queries(self) -> list[AcceptanceQuery]:
+        """Every pair of temperature and task, task by task within a temperature."""
         return [
-            (
-                task,
-                heat,
-                task_share * heat_share,
-                believer(replace(self.query, task=task, temperature=heat, rule=rule)),
-            )
-            for (task, task_share), ((heat, heat_share), rule) in pairs
+            replace(self.query, task=task, temperature=heat, rule=rule)
+            for heat, rule in self.heats
+            for task, _share in self.tasks
         ]
+
+    @property
+    def shares(self) -> list[float]:
+        """Share of output tokens of each query."""
+        return [
+            task_share * heat_share
+            for _heat, heat_share in self.temperatures
+            for _task, task_share in self.tasks
+        ]
+
+
+def _question(
+    situation: Situation, arm: Arm, temperatures: tuple[tuple[float, float], ...]
+) -> _Question:
+    return _Question(
+        arm=arm,
+        query=_query(situation, arm),
+        tasks=situation.profile.workload.task,
+        temperatures=temperatures,
+        rules=tuple(belief_rule(situation, arm, heat) for heat, _share in temperatures),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +154,11 @@ class _Believer:
     #: α by hand
     rate: float | None
     max_k: int
+
+    @property
+    def asks_prior(self) -> bool:
+        """Whether nothing but the prior answers."""
+        return self.rate is None and not self.observed
 
     def __call__(self, query: AcceptanceQuery) -> AcceptanceBelief:
         if self.rate is not None:
@@ -152,50 +176,114 @@ def _believer(situation: Situation, knowledge: Knowledge, arm: Arm) -> _Believer
 
 
 @lru_cache(maxsize=1024)
-def _mixed(question: _Question, believer: _Believer, rule: VerifyRule) -> ArmAcceptance:
-    """Mix beliefs; profiles that ask the same question share the answer."""
-    arm = question.arm
-    parts = question.beliefs(believer)
-    weights = np.array([share for _, _, share, _ in parts])
-    # (parts, settings, depth + 1)
-    curves = np.stack([_curves(arm, belief) for *_, belief in parts])
-    spreads = np.stack([belief.length_log_sd[arm.draft_steps] for *_, belief in parts])
+def _mixed_all(
+    questions: tuple[_Question, ...],
+    believers: tuple[_Believer, ...],
+    rules: tuple[VerifyRule, ...],
+) -> tuple[ArmAcceptance, ...]:
+    """Mix beliefs; profiles that ask the same questions share the answers."""
+    queries = [question.queries for question in questions]
+    # what the prior alone answers is computed for all arms at once
+    asked = [
+        (query, believer.max_k)
+        for own, believer in zip(queries, believers, strict=True)
+        for query in own
+        if believer.asks_prior
+    ]
+    prior = iter(believe_all(believers[0].knowledge.acceptance, asked) if asked else ())
+    beliefs = [
+        [next(prior) if believer.asks_prior else believer(query) for query in own]
+        for believer, own in zip(believers, queries, strict=True)
+    ]
+    found: dict[int, ArmAcceptance] = {}
+    for places in _alike(questions):
+        own = [(questions[place], believers[place], beliefs[place]) for place in places]
+        mixed = _mixed(own, [rules[place] for place in places])
+        found.update(zip(places, mixed, strict=True))
+    return tuple(found[place] for place in range(len(questions)))
+
+
+def _alike(questions: Sequence[_Question]) -> Iterable[list[int]]:
+    """Places of arms with the same settings: their arrays have one shape."""
+    groups: dict[object, list[int]] = {}
+    for place, question in enumerate(questions):
+        groups.setdefault((question.arm.lengths, question.arm.trees), []).append(place)
+    return groups.values()
+
+
+def _mixed(
+    several: Sequence[tuple[_Question, _Believer, Sequence[AcceptanceBelief]]],
+    rules: Sequence[VerifyRule],
+) -> Iterator[ArmAcceptance]:
+    """Mix the beliefs of arms that have the same settings."""
+    arm, shares = several[0][0].arm, several[0][0].shares
+    weights = np.array(shares)[:, None]
+    # (arms, parts, settings, depth + 1)
+    curves = _curves(arm, np.array([[one.survival for one in own] for *_, own in several]))
+    spreads = np.array([[one.length_log_sd for one in own] for *_, own in several])
+    spreads = spreads[..., arm.draft_steps]
     if arm.trees:
-        factors, doubts, runs = _observed_trees(question, believer)
+        trees = [_observed_trees(question, believer) for question, believer, _ in several]
+        factors, doubts, runs = (np.array(one)[:, None] for one in zip(*trees, strict=True))
         curves = _multiplied(curves, factors)
         spreads = np.hypot(spreads, doubts)
-        if len(parts) == 1:
+        if len(shares) == 1:
             spreads = 1.0 / np.hypot(1.0 / spreads, 1.0 / runs)
-    inverse = weights[:, None] / curves[:, :, -1]
-    tau = 1.0 / inverse.sum(axis=0)
-    return ArmAcceptance(
-        acceptance_length=tau,
-        # Tasks and temperatures share the drafter, so their errors are taken to move together.
-        log_sd=(inverse * spreads).sum(axis=0) * tau,
-        curves=1.0 / (weights[:, None, None] / curves).sum(axis=0),
-        parts=tuple(parts),
-        rule=rule,
-    )
+    inverse = weights / curves[..., -1]
+    tau = 1.0 / inverse.sum(axis=1)
+    # Tasks and temperatures share the drafter, so their errors are taken to move together.
+    log_sd = (inverse * spreads).sum(axis=1) * tau
+    mixed = 1.0 / (weights[..., None] / curves).sum(axis=1)
+    for place, (_, _, beliefs) in enumerate(several):
+        yield ArmAcceptance(
+            acceptance_length=tau[place],
+            log_sd=log_sd[place],
+            curves=mixed[place],
+            parts=tuple(
+                (belief.query.task, belief.query.temperature, share, belief)
+                for belief, share in zip(beliefs, shares, strict=True)
+            ),
+            rule=rules[place],
+        )
 
 
 @lru_cache(maxsize=1024)
 def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    curves = np.stack([_curves(question.arm, belief) for *_, belief in question.beliefs(believer)])
+    curves = _curves(question.arm, _survival_over_temperature(question, believer))
     if question.arm.trees:
         curves = _multiplied(curves, _observed_trees(question, believer)[0])
-    lengths = curves[:, :, -1]
-    shape = (len(question.temperatures), len(question.tasks), len(question.arm.lengths))
     shares = np.array([share for _task, share in question.tasks])
-    tau: FloatArray = 1.0 / np.einsum("hts,t->sh", 1.0 / np.reshape(lengths, shape), shares)
+    tau: FloatArray = 1.0 / (1.0 / curves[..., -1].T @ shares)
     return tau
 
 
-def _curves(arm: Arm, belief: AcceptanceBelief) -> FloatArray:
-    """τ of each setting when cut off after 0, 1, … positions, shape (settings, depth + 1)."""
+def _survival_over_temperature(question: _Question, believer: _Believer) -> FloatArray:
+    """Survival by task and temperature, shape (tasks, temperatures, positions)."""
+    tasks = [replace(question.query, task=task) for task, _share in question.tasks]
+    if believer.asks_prior:
+        prior = believer.knowledge.acceptance
+        return expected_survival(prior, tasks, question.heats, believer.max_k)
+    return np.array(
+        [
+            [
+                believer(replace(query, temperature=heat, rule=rule)).survival
+                for heat, rule in question.heats
+            ]
+            for query in tasks
+        ]
+    )
+
+
+def _curves(arm: Arm, survival: FloatArray) -> FloatArray:
+    """τ of each setting when cut off after 0, 1, … positions, shape (…, settings, depth + 1).
+
+    ``survival`` has shape (…, positions).
+    """
     if arm.trees:
-        return tree_curves(arm.trees, belief.conditional)
-    cut = np.minimum(np.arange(belief.max_k + 1), np.array(arm.lengths)[:, None])
-    curves: FloatArray = belief.length[cut]
+        return tree_curves(arm.trees, conditional_of(survival))
+    length = lengths_of(survival)
+    cut = np.minimum(np.arange(length.shape[-1]), np.array(arm.lengths)[:, None])
+    curves: FloatArray = length[..., cut]
     return curves
 
 
@@ -211,11 +299,11 @@ def _observed_trees(
 def _multiplied(curves: FloatArray, factors: FloatArray) -> FloatArray:
     """Multiply the τ of each setting, and what each depth adds to it in proportion.
 
-    ``curves`` has shape (parts, settings, depth + 1), ``factors`` (settings,). No tree gives more
+    ``curves`` has shape (…, settings, depth + 1), ``factors`` (…, settings). No tree gives more
     than its depth and the bonus.
     """
-    last = curves[:, :, -1:]
-    gains = np.maximum(last * factors[:, None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
+    last = curves[..., -1:]
+    gains = np.maximum(last * factors[..., None] - 1.0, 0.0) / np.maximum(last - 1.0, 1e-9)
     most = 1.0 + np.arange(curves.shape[-1])
     return np.clip(1.0 + (curves - 1.0) * gains, 1.0, most)
 
@@ -230,55 +318,6 @@ def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBeli
         origin="override",
         evidence=("overrides.acceptance_rate",),
     )
-
-
-#: Drafters whose probabilities every engine here can verify against (one token at a time, from a
-#: distribution): vLLM draft_sample_method, SGLang --speculative-use-rejection-sampling, llama.cpp
-#: --spec-draft-sampling. For parallel blocks no engine documents it.
-SAMPLED_DRAFTERS = (
-    Method.DRAFT_MODEL,
-    Method.EAGLE,
-    Method.EAGLE3,
-    Method.EAGLE3_1,
-    Method.MTP,
-)
-#: Truncation to this few candidates makes sampled drafts worse than greedy ones, because the
-#: engines do not truncate the draft (vllm-project/vllm#56724: at top-k 1 τ 2.46 against 2.92, at
-#: top-k 20 2.65 against 2.39).
-SMALL_TOP_K = 4
-
-
-def verify_rule(situation: Situation, arm: Arm) -> VerifyRule:
-    """Return the rule by which the engine keeps draft tokens, with the flags that are emitted.
-
-    At temperature 0 all lossless rules are one. Above it the default of all three engines compares
-    the target's sample with the drafter's first choice, which accepts less the hotter it gets;
-    where the engine can verify sampled drafts instead, the command asks for it.
-    """
-    workload = situation.profile.workload
-    hottest = max(temperature for temperature, _share in workload.temperature)
-    return rule_at(situation, arm, hottest)
-
-
-def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
-    """Return the rule at one temperature (see ``verify_rule``)."""
-    if temperature == 0.0:
-        return VerifyRule.GREEDY
-    top_k = situation.profile.workload.top_k
-    truncated = top_k is not None and top_k <= SMALL_TOP_K
-    # Guard: SGLang 0.5.23 samples drafts of EAGLE, EAGLE-3 and NEXTN only (speculative_hook.py).
-    is_standalone = situation.engine is Engine.SGLANG and arm.method is Method.DRAFT_MODEL
-    can_sample = arm.method in SAMPLED_DRAFTERS and not arm.trees and not is_standalone
-    if can_sample and not truncated:
-        return VerifyRule.RATIO
-    is_llamacpp = situation.engine is Engine.LLAMACPP and arm.plan.kind is not DraftKind.LOOKUP
-    return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT
-
-
-def _hot_rule(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
-    """Return the rule of beliefs: at temperature 0 all lossless rules accept alike, and the rule
-    above 0 says how rows that were measured hotter carry over."""
-    return rule_at(situation, arm, temperature or 1.0)
 
 
 def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
@@ -299,7 +338,7 @@ def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
         trained_depth=drafter.trained_depth if drafter else None,
         max_context=drafter.max_context if drafter else None,
         context_tokens=situation.context_tokens,
-        engine=situation.engine,
+        engine=situation.engine if situation.setup is None else situation.setup.engine,
     )
 
 

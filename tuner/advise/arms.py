@@ -72,6 +72,11 @@ class Arm:
         return drafter.path_or_id if drafter else None
 
 
+#: Plain decoding: one setting, nothing drafted.
+PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DraftKind.NONE)
+PLAIN_ARM = Arm(plan=PLAIN_PLAN, lengths=(0,))
+
+
 def build_arms(situation: Situation) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Return the arms that this engine serves, and a word about each family that is left out."""
     limits = situation.profile.candidates

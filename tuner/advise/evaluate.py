@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.acceptance import ArmAcceptance, is_about
-from tuner.advise.arms import Arm, is_formula, override_for
+from tuner.advise.arms import PLAIN_ARM, Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.situation import Situation
 from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
-from tuner.cost.model import CostModel, learn
+from tuner.cost.model import CostModel, StepQuestion, learn
 from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, StepTimes
 from tuner.records.methods import CostBackend
@@ -129,12 +130,68 @@ def evaluate(
     batches: tuple[float, ...],
 ) -> Evaluated:
     """Evaluate every setting of an arm at every batch; arrays of shape (batches, settings)."""
-    times = _times(situation, model, arm, acceptance.coverage, batches)
+    times = _times(situation, model, [_Asked(arm, acceptance.coverage, (batches,))])
+    return _evaluated(situation, arm, acceptance, np.array(batches)[:, None], times[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curves:
+    """Plain decoding and several arms, computed together."""
+
+    #: plain step and the standard deviation of its logarithm, at batches of its own
+    plain_s: FloatArray
+    plain_log_sd: FloatArray
+    #: shape (batches, settings) each
+    arms: tuple[Evaluated, ...]
+
+
+def evaluate_all(
+    situation: Situation,
+    model: CostModel | None,
+    believed: Sequence[tuple[Arm, ArmAcceptance]],
+    batches: tuple[float, ...],
+    plain_batches: tuple[float, ...],
+) -> Curves:
+    """Evaluate every setting of every arm at every batch, and plain decoding at its batches."""
+    asked = [_Asked(PLAIN_ARM, 1.0, (plain_batches,))]
+    asked += [_Asked(arm, seen.coverage, (batches,)) for arm, seen in believed]
+    plain, *times = _times(situation, model, asked)
+    return Curves(
+        plain_s=plain.baseline_s[:, 0],
+        plain_log_sd=plain.baseline_log_sd[:, 0],
+        arms=tuple(
+            _evaluated(situation, arm, seen, np.array(batches)[:, None], own)
+            for (arm, seen), own in zip(believed, times, strict=True)
+        ),
+    )
+
+
+def evaluate_at(
+    situation: Situation,
+    model: CostModel | None,
+    believed: Sequence[tuple[Arm, ArmAcceptance]],
+    batches: Sequence[FloatArray],
+) -> tuple[Evaluated, ...]:
+    """Evaluate each setting of each arm at a batch of its own; arrays of shape (settings,)."""
+    asked = [
+        _Asked(arm, seen.coverage, tuple(own.tolist()))
+        for (arm, seen), own in zip(believed, batches, strict=True)
+    ]
+    times = _times(situation, model, asked)
+    return tuple(
+        _evaluated(situation, arm, seen, batch, own)
+        for (arm, seen), batch, own in zip(believed, batches, times, strict=True)
+    )
+
+
+def _evaluated(
+    situation: Situation, arm: Arm, acceptance: ArmAcceptance, batch: FloatArray, times: StepTimes
+) -> Evaluated:
     base = times.baseline_s
     return Evaluated(
         arm=arm,
         acceptance=acceptance,
-        batch=np.broadcast_to(np.array(batches)[:, None], base.shape),
+        batch=np.broadcast_to(batch, base.shape),
         acceptance_length=np.broadcast_to(acceptance.acceptance_length, base.shape),
         acceptance_log_sd=np.broadcast_to(acceptance.log_sd, base.shape),
         baseline_s=base if situation.setup is not None else np.full(base.shape, np.nan),
@@ -149,47 +206,72 @@ def evaluate(
     )
 
 
+class _Asked(NamedTuple):
+    """What is asked of the cost model about one arm."""
+
+    arm: Arm
+    coverage: float
+    #: one batch for each setting, or one tuple of batches for all of them
+    batches: tuple[float, ...] | tuple[tuple[float, ...]]
+
+    @property
+    def batch(self) -> FloatArray:
+        """The batches as they broadcast with settings."""
+        return np.array(self.batches).T
+
+
 def _times(
-    situation: Situation,
-    model: CostModel | None,
-    arm: Arm,
-    coverage: float,
-    batches: tuple[float, ...],
-) -> StepTimes:
+    situation: Situation, model: CostModel | None, asked: Sequence[_Asked]
+) -> Sequence[StepTimes]:
     """Step times from the model, or in plain steps from the textbook formula."""
-    ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
-    steps = arm.draft_steps
+    ratios = situation.profile.overrides.draft_cost_ratio
     if model is None:
-        return _formula_times(np.ones((len(batches), len(steps))), ratio or 0.0, steps)
+        return [
+            _formula_times(
+                np.ones(np.broadcast(one.batch, one.arm.draft_steps).shape),
+                override_for(ratios, one.arm.method) or 0.0,
+                one.arm.draft_steps,
+            )
+            for one in asked
+        ]
     compute = _step_times if model.observed else _prior_times
-    times = compute(model, arm, coverage, batches, situation.context_tokens)
+    found = compute(model, tuple(asked), situation.context_tokens)
+    if not ratios:
+        return found
+    return [_overridden(situation, one.arm, times) for one, times in zip(asked, found, strict=True)]
+
+
+def _overridden(situation: Situation, arm: Arm, times: StepTimes) -> StepTimes:
+    """Replace what the profile gives by hand."""
+    ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
     if ratio is None:
         return times
     if is_formula(situation, arm.method):
-        formula = _formula_times(times.baseline_s, ratio, steps)
+        formula = _formula_times(times.baseline_s, ratio, arm.draft_steps)
         return replace(formula, baseline_log_sd=times.baseline_log_sd)
     draft_pass = ratio * times.baseline_s
-    return replace(times, draft_s=steps * draft_pass, draft_pass_s=draft_pass)
+    return replace(times, draft_s=arm.draft_steps * draft_pass, draft_pass_s=draft_pass)
 
 
 def _step_times(
-    model: CostModel,
-    arm: Arm,
-    coverage: float,
-    batches: tuple[float, ...],
-    context_tokens: float,
-) -> StepTimes:
+    model: CostModel, asked: tuple[_Asked, ...], context_tokens: float
+) -> list[StepTimes]:
     """Steps without a draft verify one token, so lookups verify 1 + coverage × K in the mean."""
-    return model.step(
-        arm.plan,
-        batch=np.array(batches)[:, None],
-        draft_steps=arm.draft_steps,
-        verify_tokens=1.0 + coverage * (arm.verify_tokens - 1.0),
-        context_tokens=context_tokens,
+    return model.steps(
+        [
+            StepQuestion(
+                one.arm.plan,
+                one.batch,
+                one.arm.draft_steps,
+                1.0 + one.coverage * (one.arm.verify_tokens - 1.0),
+                context_tokens,
+            )
+            for one in asked
+        ]
     )
 
 
-#: Times that rest on the prior alone depend on setup, arm and load; many profiles share them.
+#: Times that rest on the prior alone depend on setup, arms and load; many profiles share them.
 _prior_times = lru_cache(maxsize=512)(_step_times)
 
 

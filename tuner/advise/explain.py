@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,14 +11,17 @@ from tuner.advise.points import ArmPoint
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.engines import TITLES
-from tuner.optimize.choice import TIE_TOLERANCE, decide, probability_above_one
+from tuner.optimize.choice import ON_CONFIDENCE, TIE_TOLERANCE, decide, probability_above_one
 from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
 from tuner.records.methods import DRAFT_KIND, METHOD_TITLES, DraftKind, Method, Task
 from tuner.records.sources import Assumption, AssumptionKind
+from tuner.units import GIGA
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
 FLAT_TOLERANCE = 0.03
+#: What the assumption about step times is called.
+STEP_COST = "step cost"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -154,17 +157,38 @@ def title_of(situation: Situation) -> str:
 
 def context_line(situation: Situation, batch: float) -> str:
     """Return the load in one line."""
+    heat = " + ".join(
+        f"T {value:g}"
+        if len(situation.profile.workload.temperature) == 1
+        else f"{percent(share)} at T {value:g}"
+        for value, share in situation.profile.workload.temperature
+    )
+    return f"at {_load_text(situation, batch)} · {heat}{_rest_text(situation)}"
+
+
+def several_loads_line(
+    situation: Situation, batches: Sequence[float], temperatures: Sequence[float]
+) -> str:
+    """Return the loads that are compared, and what they share, in one line."""
+    load, heat = (", ".join(f"{value:g}" for value in values) for values in (batches, temperatures))
+    return f"at batch {load} · T {heat}{_rest_text(situation)}"
+
+
+def _rest_text(situation: Situation) -> str:
+    """What is sampled from which text: truncation where there is some, tasks, context."""
     workload = situation.profile.workload
+    limits = (
+        ("top-p", workload.top_p if workload.top_p < 1.0 else None),
+        ("top-k", workload.top_k),
+        ("min-p", workload.min_p),
+    )
+    cut = "".join(f", {name} {value:g}" for name, value in limits if value is not None)
     tasks = " + ".join(
         task if len(workload.task) == 1 else f"{percent(share)} {task}"
         for task, share in workload.task
     )
-    heat = " + ".join(
-        f"T {value:g}" if len(workload.temperature) == 1 else f"{percent(share)} at T {value:g}"
-        for value, share in workload.temperature
-    )
     context = f"{situation.context_tokens:,.0f} tokens of context"
-    return f"at {_load_text(situation, batch)} · {heat} · {tasks} · {context}"
+    return f"{cut} · {tasks} · {context}"
 
 
 def _load_text(situation: Situation, batch: float) -> str:
@@ -226,7 +250,7 @@ def assumptions_of(
         best = ranked[0].own
         found.append(
             Assumption(
-                what="step cost",
+                what=STEP_COST,
                 value=(
                     f"{TITLES[situation.engine]} on {model.setup.hardware.accelerator.name}: "
                     f"± {percent(1.2816 * float(best.ratio_log_sd.mean()))} on ratios, "
@@ -236,7 +260,36 @@ def assumptions_of(
                 source=_cost_source(model),
             )
         )
-    return (*dict.fromkeys(found), *situation.assumptions)
+    return (*dict.fromkeys(found), *situation.assumptions, *_memory_margin(situation, ranked))
+
+
+def decision_margin() -> Assumption:
+    """Return the belief that switches speculation on, which no measurement gave."""
+    return Assumption(
+        what="on from",
+        value=f"{percent(ON_CONFIDENCE)} sure that it pays",
+        kind=AssumptionKind.DEFAULT,
+        source="assumed (tuner/optimize/choice.py)",
+    )
+
+
+def _memory_margin(situation: Situation, ranked: Sequence[ArmPoint]) -> Iterator[Assumption]:
+    """What of the memory is taken as usable, and what is assumed to be taken from it."""
+    memory = ranked[0].memory if ranked else None
+    if memory is None or situation.setup is None:
+        return
+    whole = situation.setup.hardware.accelerator.memory_bytes
+    yield Assumption(
+        what="memory",
+        value=(
+            f"{memory.usable_bytes / GIGA:.1f} of {whole / GIGA:.1f} GB a device usable, "
+            f"{(memory.activation_bytes + memory.graph_bytes) / GIGA:.1f} GB of it for activations "
+            "and graphs (assumed)"
+        ),
+        kind=AssumptionKind.DEFAULT,
+        source="the engine's default share; driver, activations and graphs assumed "
+        "(tuner/cost/memory.py)",
+    )
 
 
 def _acceptance_assumptions(point: ArmPoint, knowledge: Knowledge) -> list[Assumption]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tuner.advise.arms import Arm
-from tuner.advise.plain import PLAIN_PLAN, PlainCurve, cached_memory_fit, largest_batch
+from tuner.advise.arms import PLAIN_PLAN, Arm
+from tuner.advise.plain import PlainCurve, cached_memory_fit, largest_batch
 from tuner.advise.points import Load
 from tuner.advise.situation import Situation
 from tuner.errors import InfeasibleError, Where

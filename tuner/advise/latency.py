@@ -1,22 +1,19 @@
-"""Latency beyond the mean time per token: prefill, dilution, limits."""
+"""Latency beyond the mean time per token: prefill, dilution, luck, what clients see."""
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from tuner.acceptance.evidence import DESIGN_EFFECT
 from tuner.advise.arms import Arm
-from tuner.advise.points import LOAD_GRID, Load
+from tuner.advise.points import Load
 from tuner.advise.situation import Situation
-from tuner.records.config import Prediction
-from tuner.records.decision import Baseline, LatencyCheck
+from tuner.records.config import Prediction, PredictionBeliefs
+from tuner.records.decision import Baseline
+from tuner.records.interval import Interval
 from tuner.records.workload import LatencyTarget
 from tuner.units import MILLI
-
-FloatArray = NDArray[np.float64]
 
 
 def prefill_delta_s(situation: Situation, arm: Arm, load: Load) -> float:
@@ -38,40 +35,6 @@ def prefill_delta_s(situation: Situation, arm: Arm, load: Load) -> float:
     return load.prefill_s * share
 
 
-def latency_check(
-    limit_ms: float | None,
-    plain_s: FloatArray,
-    best_s: FloatArray,
-    max_batch_plain: int | None,
-    max_batch: int | None,
-) -> LatencyCheck | None:
-    """Return the largest batches that keep TPOT within a limit; inputs are over LOAD_GRID."""
-    if limit_ms is None or np.isnan(plain_s).any():
-        return None
-    limit_s = limit_ms * MILLI
-    end = int(LOAD_GRID[-1])
-    return LatencyCheck(
-        limit_s=limit_s,
-        plain_batch=min(
-            _largest(plain_s, limit_s), end if max_batch_plain is None else max_batch_plain
-        ),
-        best_batch=min(_largest(best_s, limit_s), end if max_batch is None else max_batch),
-    )
-
-
-def _largest(tpot_s: FloatArray, limit_s: float) -> int:
-    """The last batch before TPOT first exceeds the limit, interpolated; 0 = none."""
-    over = np.flatnonzero(tpot_s > limit_s)
-    if over.size == 0:
-        return int(LOAD_GRID[-1])
-    first = int(over[0])
-    if first == 0:
-        return 0
-    low, high = tpot_s[first - 1], tpot_s[first]
-    share = (limit_s - low) / (high - low)
-    return int(LOAD_GRID[first - 1] + share * (LOAD_GRID[first] - LOAD_GRID[first - 1]))
-
-
 def request_gain(load: Load, baseline: Baseline, best: Prediction | None) -> float | None:
     """Return plain time ÷ speculative time of one whole request; None where times are unknown."""
     if best is None or best.tpot_s is None or baseline.tpot_s is None:
@@ -83,30 +46,86 @@ def request_targets(
     target: LatencyTarget, plain: Prediction, best: Prediction | None, load: Load
 ) -> tuple[str, ...]:
     """Return a sentence for each limit on a request or its first token, met or not."""
-    if best is None or best.e2e_s is None or plain.e2e_s is None:
+    if best is None or best.beliefs is None or plain.beliefs is None:
         return ()
     first = load.prefill_s + (best.ttft_delta_s or 0.0)
     rows = (
-        ("request", target.e2e_ms, plain.e2e_s, best.e2e_s),
-        ("first-token", target.ttft_ms, load.prefill_s, first),
+        ("request", target.e2e_ms, plain.beliefs.e2e_s, best.beliefs.e2e_s),
+        (
+            "first-token",
+            target.ttft_ms,
+            Interval.exact(load.prefill_s),
+            Interval.exact(first),
+        ),
     )
     return tuple(
-        _target_sentence(name, limit_ms * MILLI, plain_s, best_s)
-        for name, limit_ms, plain_s, best_s in rows
+        _target_sentence(name, limit_ms * MILLI, before, after)
+        for name, limit_ms, before, after in rows
         if limit_ms is not None
     )
 
 
-def _target_sentence(name: str, limit_s: float, plain_s: float, best_s: float) -> str:
+def _target_sentence(name: str, limit_s: float, plain_s: Interval, best_s: Interval) -> str:
     verdict = {
         (True, True): "met with and without speculation",
         (True, False): "met by plain decoding only",
         (False, True): "met with speculation only",
         (False, False): "missed with and without speculation",
-    }[(plain_s <= limit_s, best_s <= limit_s)]
+    }[(plain_s.mean <= limit_s, best_s.mean <= limit_s)]
+    is_exact = best_s.p90 <= best_s.p10
+    given = "prefill as computed, " if is_exact else ""
     return (
-        f"The {name} target of {limit_s:,.3g} s is {verdict}: {plain_s:,.3g} s plain, "
-        f"{best_s:,.3g} s speculative, queueing not included."
+        f"The {name} target of {limit_s:,.3g} s is {verdict}: {_with_belief(plain_s)} plain, "
+        f"{_with_belief(best_s)} speculative, {given}queueing not included."
+    )
+
+
+def _with_belief(time_s: Interval) -> str:
+    text = f"{time_s.mean:,.3g} s"
+    if time_s.p90 <= time_s.p10:
+        return text
+    return f"{text} ({time_s.p10:,.3g}–{time_s.p90:,.3g})"
+
+
+def client_beliefs(
+    load: Load,
+    *,
+    step_ratio: Interval,
+    tpot_s: Interval | None,
+    gap_s: Interval | None,
+    slow_s: float | None,
+    delta_s: float | None,
+    tokens_per_s: float | None,
+    usd_per_million: float | None,
+) -> PredictionBeliefs | None:
+    """Return what clients see with beliefs, at this batch and with prefill as computed.
+
+    Throughput, cost and the slowest request in 100 move with TPOT; of a whole request only the
+    tokens after the first do. ``slow_s`` is the time per token of the slowest request in 100.
+    None where the target's speed is not known.
+    """
+    if tpot_s is None or gap_s is None or slow_s is None or tokens_per_s is None:
+        return None
+    first_s = load.prefill_s + (delta_s or 0.0)
+    later = max(load.output_tokens - 1.0, 0.0)
+    relative = tpot_s.scaled(1.0 / tpot_s.mean)
+    return PredictionBeliefs(
+        step_cost_ratio=step_ratio,
+        output_tok_s=Interval(
+            mean=tokens_per_s,
+            p10=tokens_per_s / relative.p90,
+            p90=tokens_per_s / relative.p10,
+        ),
+        chunk_gap_s=gap_s,
+        request_tpot_p99_s=relative.scaled(slow_s),
+        e2e_s=Interval(
+            mean=first_s + later * tpot_s.mean,
+            p10=first_s + later * tpot_s.p10,
+            p90=first_s + later * tpot_s.p90,
+        ),
+        usd_per_million_tokens=(
+            None if usd_per_million is None else relative.scaled(usd_per_million)
+        ),
     )
 
 
@@ -116,6 +135,17 @@ def dilution(load: Load, plain_s: float, spec_s: float, delta_s: float) -> float
     plain = load.prefill_s + tokens * plain_s
     spec = load.prefill_s + delta_s + tokens * spec_s
     return plain / spec if spec > 0.0 else 1.0
+
+
+def crowded(load: Load, batch: float) -> Load:
+    """Return the load as requests see it whose steps hold the prefill of the others.
+
+    Where prefill and decoding share the devices (chunked prefill), every request that ends is
+    followed by the prefill of another. By Little's law a request of a full house of ``batch``
+    then takes ``batch`` times the server's time for one: its own decode steps, and ``batch``
+    prefills. A bound: tokens that ride along with a chunk at no cost would take less.
+    """
+    return replace(load, prefill_s=load.prefill_s * max(batch, 1.0))
 
 
 #: 99th percentile of the standard normal distribution
@@ -129,7 +159,8 @@ def request_tpot_s(
 
     A request of n tokens takes about n/τ steps, whose number varies by renewal theory with
     variance n Var(L) / τ³ (L = tokens of a step), times the design effect of steps that resemble
-    each other within a request (``tuner.acceptance.evidence``). All steps take the same time.
+    each other within a request (``tuner.acceptance.evidence``). All steps take the same time, and
+    none gives less than a token, so no request takes more than τ times the mean.
     """
     if not per_position:
         return tpot_s, tpot_s
@@ -139,7 +170,7 @@ def request_tpot_s(
     variance = max(square - tau * tau, 0.0)
     steps = max(output_tokens / tau, 1.0)
     spread = math.sqrt(DESIGN_EFFECT * variance / (tau * tau * steps))
-    return tpot_s, tpot_s * math.exp(_Z99 * spread)
+    return tpot_s, tpot_s * min(math.exp(_Z99 * spread), tau)
 
 
 def chunk_tokens_p99(per_position: tuple[float, ...]) -> int:

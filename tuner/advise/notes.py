@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuner.advise.explain import percent, setting_name
-from tuner.advise.latency import dilution
+from tuner.advise.latency import crowded, dilution
 from tuner.advise.plain import PlainCurve
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.advise.unused import unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
+from tuner.records.interval import Interval
 from tuner.records.methods import DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
@@ -46,7 +47,7 @@ def warnings_of(
         found += _acceptance_notes(best, configs)
         found += _drafter_size(situation, best)
         found += _memory(best, plain) + _would_fit(best, configs)
-        found += _dilution(best, load)
+        found += _dilution(best, load) + _shared_steps(best, load)
         found += _sampling(situation, best)
     found += _saturation(points, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
@@ -128,7 +129,7 @@ def _would_fit(best: Prediction, configs: Sequence[Prediction]) -> list[Warning_
                 Warning_(
                     code="fits-at",
                     message=(
-                        f"{setting_name(item)} would run at {item.speedup.mean:.2f}× and fits up "
+                        f"{setting_name(item)} would run at {_factor(item.speedup)} and fits up "
                         f"to {item.max_batch} sequences: cap the server there."
                     ),
                 )
@@ -139,21 +140,60 @@ def _would_fit(best: Prediction, configs: Sequence[Prediction]) -> list[Warning_
 def _dilution(best: Prediction, load: Load) -> list[Warning_]:
     if best.tpot_s is None or best.chunk_gap_s is None:
         return []
-    plain_s = best.tpot_s.mean * best.speedup.mean
-    gain = dilution(load, plain_s, best.tpot_s.mean, best.ttft_delta_s or 0.0)
+    gain = _request_gain(best, load, best.ttft_delta_s or 0.0)
     decode = best.speedup.mean
-    if decode <= 1.0 or gain >= DILUTED_SHARE * decode:
+    if gain is None or decode <= 1.0 or gain.mean >= DILUTED_SHARE * decode:
         return []
     return [
         Warning_(
             code="diluted",
             message=(
                 f"prefill takes {load.prefill_s:.2g} s and is not sped up: a request of "
-                f"{load.output_tokens:g} output tokens is answered {gain:.2f}× as fast, "
-                f"not {decode:.2f}×."
+                f"{load.output_tokens:g} output tokens is answered {_factor(gain)} as fast, "
+                f"not {_factor(best.speedup)}."
             ),
         )
     ]
+
+
+def _shared_steps(best: Prediction, load: Load) -> list[Warning_]:
+    """Say what is left of the gain where the prefill of other requests shares the steps."""
+    if best.speedup.mean <= 1.0 or best.batch <= 1.0:
+        return []
+    delta_s = best.ttft_delta_s or 0.0
+    alone = _request_gain(best, load, delta_s)
+    shared = _request_gain(best, crowded(load, best.batch), best.batch * delta_s)
+    if alone is None or shared is None or shared.mean >= DILUTED_SHARE * alone.mean:
+        return []
+    return [
+        Warning_(
+            code="shared-steps",
+            message=(
+                "where prefill and decoding share the devices (chunked prefill), the prompts of "
+                f"{best.batch:.3g} requests pass through each request's steps: it is then answered "
+                f"{_factor(shared)} as fast, not {_factor(alone)}; with prefill on other devices "
+                "the latter holds."
+            ),
+        )
+    ]
+
+
+def _request_gain(best: Prediction, load: Load, delta_s: float) -> Interval | None:
+    """Return the speedup of a whole request at plain steps as expected; prefill as computed."""
+    if best.tpot_s is None:
+        return None
+    plain_s, speed = best.tpot_s.mean * best.speedup.mean, best.speedup
+    mean, low, high = (
+        dilution(load, plain_s, plain_s / value, delta_s)
+        for value in (speed.mean, speed.p10, speed.p90)
+    )
+    return Interval(mean=mean, p10=low, p90=high)
+
+
+def _factor(value: Interval) -> str:
+    """Return "1.72× (1.15–2.50)"."""
+    belief = f" ({value.p10:.2f}–{value.p90:.2f})" if value.p90 > value.p10 else ""
+    return f"{value.mean:.2f}×{belief}"
 
 
 def _sampling(situation: Situation, best: Prediction) -> list[Warning_]:
@@ -265,15 +305,17 @@ def lost_prefix_cache(
     if hit < CACHE_MATTERS or best.config.drafter is None or best.tpot_s is None:
         return []
     lost_s = prefill_without_cache_s - load.prefill_s
-    plain_s = best.tpot_s.mean * best.speedup.mean
-    gain = dilution(load, plain_s, best.tpot_s.mean, (best.ttft_delta_s or 0.0) + lost_s)
+    gain = _request_gain(best, load, (best.ttft_delta_s or 0.0) + lost_s)
+    if gain is None:
+        return []
     return [
         Warning_(
             code="prefix-cache",
             message=(
                 f"some versions lose prefix-cache hits with a drafter (vllm-project/vllm#38182: 21 "
                 f"points, #51250: all): without the {percent(hit)} of your profile the first token "
-                f"comes {lost_s / MILLI:.0f} ms later and the request ends {gain:.2f}× as fast. "
+                f"comes {lost_s / MILLI:.0f} ms later and the request ends {_factor(gain)} as "
+                "fast. "
                 "Compare the hit rate before and after."
             ),
         )

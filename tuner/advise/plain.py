@@ -7,6 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.advise.arms import PLAIN_PLAN
+from tuner.advise.evaluate import Curves, evaluate_all
 from tuner.advise.points import LOAD_GRID, Load, settle
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
@@ -15,11 +17,8 @@ from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, DraftPlan, MemoryFit
 from tuner.records.decision import Baseline
 from tuner.records.interval import Interval
-from tuner.records.methods import DraftKind, Method
 
 FloatArray = NDArray[np.float64]
-
-PLAIN_PLAN = DraftPlan(method=Method.NONE, kind=DraftKind.NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +28,8 @@ class PlainCurve:
     #: over LOAD_GRID; NaN where the target is unknown
     baseline_s: FloatArray
     baseline: Baseline
+    #: standard deviation of ln of the plain step, over LOAD_GRID
+    baseline_log_sd: FloatArray
     memory: MemoryFit | None
     #: more requests than fit at once
     queues: bool = False
@@ -48,14 +49,20 @@ def cached_memory_fit(
     )
 
 
-def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> PlainCurve:
+def plain_curve(
+    situation: Situation, model: CostModel | None, curves: Curves, load: Load
+) -> PlainCurve:
     """Return plain decoding over load and at the profile's own load."""
     if model is None or situation.setup is None:
         unknown = np.full(len(LOAD_GRID), np.nan)
         batch = sum(value * share for value, share in load.batches or ((1.0, 1.0),))
         baseline = Baseline(tpot_s=None, output_tok_s=None, batch=batch)
-        return PlainCurve(baseline_s=unknown, baseline=baseline, memory=None)
-    curve = _plain_step(situation, model, LOAD_GRID)[0]
+        return PlainCurve(
+            baseline_s=unknown,
+            baseline=baseline,
+            baseline_log_sd=np.zeros(len(LOAD_GRID)),
+            memory=None,
+        )
     workload = situation.profile.workload
     memory = cached_memory_fit(
         situation.setup,
@@ -64,14 +71,16 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         largest_batch(load),
         1,
     )
-    queues = False
+    curve, queues = curves.plain_s[: len(LOAD_GRID)], False
     if load.batches is not None:
         batches = np.array([value for value, _ in load.batches])
         shares = np.array([share for _, share in load.batches])
+        step_s, spread = curves.plain_s[len(LOAD_GRID) :], curves.plain_log_sd[len(LOAD_GRID) :]
     else:
-        batches, queues = settle(load, curve[:, None], memory.max_batch_plain)
+        batches, queues = settle(load, LOAD_GRID, curve[:, None], memory.max_batch_plain)
         shares = np.ones(1)
-    step_s, spread = _plain_step(situation, model, batches)
+        settled = evaluate_all(situation, model, (), (), tuple(batches.tolist()))
+        step_s, spread = settled.plain_s, settled.plain_log_sd
     rate = shares / step_s
     tpot_s = 1.0 / float(rate.sum())
     tokens_per_s = float((rate * batches).sum())
@@ -80,29 +89,15 @@ def plain_curve(situation: Situation, model: CostModel | None, load: Load) -> Pl
         output_tok_s=tokens_per_s,
         batch=float(batches[0]) if len(batches) == 1 else tokens_per_s * tpot_s,
     )
-    return PlainCurve(baseline_s=curve, baseline=baseline, memory=memory, queues=queues)
+    return PlainCurve(
+        baseline_s=curve,
+        baseline=baseline,
+        baseline_log_sd=curves.plain_log_sd[: len(LOAD_GRID)],
+        memory=memory,
+        queues=queues,
+    )
 
 
 def largest_batch(load: Load) -> float:
     """Return the batch that has to fit; what clients ask for beyond memory queues instead."""
     return max((value for value, _share in load.batches), default=1.0) if load.batches else 1.0
-
-
-def _plain_step(
-    situation: Situation, model: CostModel, batch: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    compute = _plain_times if model.observed else _prior_plain_times
-    return compute(model, tuple(batch.tolist()), situation.context_tokens)
-
-
-def _plain_times(
-    model: CostModel, batch: tuple[float, ...], context_tokens: float
-) -> tuple[FloatArray, FloatArray]:
-    times = model.step(
-        PLAIN_PLAN, batch=batch, draft_steps=0, verify_tokens=1, context_tokens=context_tokens
-    )
-    return times.baseline_s, times.baseline_log_sd
-
-
-#: Times that rest on the prior alone are shared by the profiles of one setup.
-_prior_plain_times = lru_cache(maxsize=512)(_plain_times)

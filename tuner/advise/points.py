@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import Arm
-from tuner.advise.evaluate import Evaluated, evaluate
+from tuner.advise.evaluate import Curves, Evaluated, evaluate, evaluate_all, evaluate_at
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
@@ -18,6 +20,7 @@ from tuner.optimize.load import batch_for_concurrency, batch_for_rate
 from tuner.records.cost import MemoryFit
 
 FloatArray = NDArray[np.float64]
+Believed = tuple[Arm, ArmAcceptance]
 
 #: Batches at which curves over load are computed: steps of a third, up to where engines' default
 #: limits of running sequences lie (vLLM 0.33.0: max_num_seqs 256 … 1024 by device).
@@ -26,22 +29,26 @@ LOAD_POINTS: tuple[float, ...] = (
     *(320, 384, 512),
 )
 LOAD_GRID = np.array(LOAD_POINTS, dtype=np.float64)
-_PLACES = {value: place for place, value in enumerate(LOAD_POINTS)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ArmPoint:
-    """One arm: its curve over load, and its numbers at the profile's own load."""
+    """One arm: its numbers at the profile's own load, and its curve over load."""
 
+    situation: Situation
+    model: CostModel | None
     arm: Arm
     acceptance: ArmAcceptance
-    #: shape (batches of LOAD_GRID, settings)
-    over_load: Evaluated
     #: shape (draft lengths,): mixed over the profile's batches, or at the batch that it settles at
     own: Evaluated
     memory: MemoryFit | None
     #: more requests than it can decode at once: the rest queue
     saturated: bool
+
+    @cached_property
+    def over_load(self) -> Evaluated:
+        """The arm over LOAD_GRID, shape (batches, settings); most arms are never asked for it."""
+        return evaluate(self.situation, self.model, self.arm, self.acceptance, LOAD_POINTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,64 +85,88 @@ def _prior_prefill_s(model: CostModel, tokens: float) -> float:
     return model.prefill_s(tokens)
 
 
-def arm_point(
+def curves_of(
+    situation: Situation, model: CostModel | None, believed: Sequence[Believed], load: Load
+) -> Curves:
+    """Evaluate plain decoding over LOAD_GRID and then at the profile's batches, and all arms.
+
+    Arms are evaluated at the profile's batches, or where requests can settle.
+    """
+    own = tuple(value for value, _share in load.batches or ())
+    return evaluate_all(situation, model, believed, own or settling_points(load), LOAD_POINTS + own)
+
+
+def arm_points(
     situation: Situation,
     model: CostModel | None,
-    arm: Arm,
-    acceptance: ArmAcceptance,
+    believed: Sequence[Believed],
+    curves: Curves,
     load: Load,
-    memory: MemoryFit | None,
-) -> ArmPoint:
-    """Evaluate one arm over the load grid and at its own load."""
-    grid = evaluate(situation, model, arm, acceptance, LOAD_POINTS)
-    saturated = False
+    memory: Sequence[MemoryFit | None],
+) -> tuple[ArmPoint, ...]:
+    """Return every arm at the load that the profile describes."""
+    saturated = [False] * len(believed)
     if load.batches is not None:
-        own_batches = tuple(value for value, _share in load.batches)
         shares = np.array([share for _value, share in load.batches])
-        places = [_PLACES[value] for value in own_batches if value in _PLACES]
-        if len(places) == len(own_batches):
-            at = grid.mapped(lambda values: values[places])
-        else:
-            at = evaluate(situation, model, arm, acceptance, own_batches)
-        own = mix_batches(at, shares)
+        own = tuple(mix_batches(at, shares) for at in curves.arms)
     else:
-        settled, saturated = settle(load, grid.tpot_s, memory.max_batch if memory else None)
-        at = evaluate(situation, model, arm, acceptance, tuple(settled.tolist()))
-        own = at.mapped(np.diagonal)
-    return ArmPoint(
-        arm=arm,
-        acceptance=acceptance,
-        over_load=grid,
-        own=own,
-        memory=memory,
-        saturated=saturated,
+        grid = LOAD_GRID[: len(settling_points(load))]
+        settled = [
+            settle(load, grid, at.tpot_s, fit.max_batch if fit else None)
+            for at, fit in zip(curves.arms, memory, strict=True)
+        ]
+        saturated = [is_full for _batch, is_full in settled]
+        own = evaluate_at(situation, model, believed, [batch for batch, _ in settled])
+    return tuple(
+        ArmPoint(
+            situation=situation,
+            model=model,
+            arm=arm,
+            acceptance=acceptance,
+            own=at,
+            memory=fit,
+            saturated=is_full,
+        )
+        for (arm, acceptance), at, fit, is_full in zip(
+            believed, own, memory, saturated, strict=True
+        )
     )
 
 
-def settle(load: Load, tpot_s: FloatArray, max_batch: int | None) -> tuple[FloatArray, bool]:
-    """Return the batch that each column of ``tpot_s`` (over LOAD_GRID) settles at.
+def settling_points(load: Load) -> tuple[float, ...]:
+    """Return the batches of LOAD_GRID between which requests can settle.
+
+    No more sequences decode together than there are requests in flight.
+    """
+    if load.concurrency is None:
+        return LOAD_POINTS
+    return LOAD_POINTS[: max(int(np.searchsorted(LOAD_GRID, load.concurrency)) + 1, 2)]
+
+
+def settle(
+    load: Load, grid: FloatArray, tpot_s: FloatArray, max_batch: int | None
+) -> tuple[FloatArray, bool]:
+    """Return the batch that each column of ``tpot_s`` (over ``grid``) settles at.
 
     No more sequences decode together than fit in memory; the second value says that some requests
     have to queue.
     """
-    batch = _asked(load, tpot_s)
+    batch = _asked(load, grid, tpot_s)
     most = float(LOAD_GRID[-1]) if max_batch is None else float(max(max_batch, 1))
     return np.minimum(batch, most), bool((batch > most).any())
 
 
-def _asked(load: Load, tpot_s: FloatArray) -> FloatArray:
+def _asked(load: Load, grid: FloatArray, tpot_s: FloatArray) -> FloatArray:
     """Sequences that would decode together if memory had no end; infinite beyond the grid."""
     if load.concurrency is not None:
         return batch_for_concurrency(
             load.concurrency,
-            LOAD_GRID,
+            grid,
             tpot_s,
             output_tokens=load.output_tokens,
             prefill_s=load.prefill_s,
         )
-    batch = batch_for_rate(
-        load.request_rate or 0.0, LOAD_GRID, tpot_s, output_tokens=load.output_tokens
-    )
+    batch = batch_for_rate(load.request_rate or 0.0, grid, tpot_s, output_tokens=load.output_tokens)
     asked: FloatArray = np.where(np.isnan(batch), np.inf, batch)
     return asked
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import Arm, build_arms
 from tuner.advise.evaluate import cost_model
-from tuner.advise.explain import assumptions_of, context_line, title_of
+from tuner.advise.explain import (
+    STEP_COST,
+    assumptions_of,
+    context_line,
+    several_loads_line,
+    title_of,
+)
 from tuner.advise.feasible import memory_of
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.notes import warnings_of
 from tuner.advise.plain import plain_curve
-from tuner.advise.points import ArmPoint, arm_point, load_of
+from tuner.advise.points import arm_points, curves_of, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.shortlist import shortlist
@@ -46,6 +52,8 @@ class Answer:
     context_line: str
     baseline: Baseline
     configs: tuple[Prediction, ...]
+    #: the same with plain decoding before each load, to compare with
+    beside_plain: tuple[Prediction, ...]
     warnings: tuple[Warning_, ...]
     assumptions: tuple[Assumption, ...]
 
@@ -61,7 +69,27 @@ def predict(profile: Profile, question: Question, knowledge: Knowledge | None = 
     known = knowledge or shipped_knowledge()
     answers = [_at_point(point, question, known) for point in _points(profile, question)]
     first = answers[0]
-    return replace(first, configs=tuple(config for answer in answers for config in answer.configs))
+    if len(answers) == 1:
+        return first
+    batches, heats = (
+        sorted({getattr(config, name) for answer in answers for config in answer.configs})
+        for name in ("batch", "temperature")
+    )
+    return replace(
+        first,
+        context_line=several_loads_line(resolve(profile), batches, heats),
+        configs=tuple(config for answer in answers for config in answer.configs),
+        beside_plain=tuple(config for answer in answers for config in answer.beside_plain),
+        warnings=tuple(dict.fromkeys(w for answer in answers for w in answer.warnings)),
+        assumptions=_shared(answers),
+    )
+
+
+def _shared(answers: Sequence[Answer]) -> tuple[Assumption, ...]:
+    """What all loads rest on; the step cost is said once, for the first: its width is alike."""
+    first = answers[0].assumptions
+    every = dict.fromkeys((*first, *(item for answer in answers for item in answer.assumptions)))
+    return tuple(item for item in every if item in first or item.what != STEP_COST)
 
 
 def _points(profile: Profile, question: Question) -> Iterator[Profile]:
@@ -84,30 +112,30 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     arms, left_out = build_arms(situation)
     arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
     _require_methods(profile, question, arms, left_out)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, known, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, known, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, known, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
-    points: list[ArmPoint] = [
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
-        for arm, acceptance in believed
-    ]
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
+    memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
+    points = arm_points(situation, model, believed, curves, load, memory)
     configs = [
         prediction(situation, load, point, index)
         for point in points
         for index in range(len(point.arm.lengths))
     ]
-    wants_plain = not question.methods or Method.NONE in question.methods
-    if wants_plain:
-        configs.insert(0, plain_prediction(situation, load, plain.baseline, plain.max_batch))
+    bare = plain_prediction(situation, load, plain.baseline, plain.max_batch)
+    drafting = tuple(configs)
+    if not question.methods or Method.NONE in question.methods:
+        configs.insert(0, bare)
     return Answer(
         profile=profile.name,
         title=title_of(situation),
         context_line=context_line(situation, plain.baseline.batch),
         baseline=plain.baseline,
         configs=tuple(configs),
+        beside_plain=(bare, *drafting),
         warnings=(
             *warnings_of(
                 situation, points, configs[-1] if points else None, configs, load, plain, left_out

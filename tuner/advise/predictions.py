@@ -8,7 +8,12 @@ import numpy as np
 
 from tuner.advise.evaluate import Evaluated
 from tuner.advise.feasible import memory_of
-from tuner.advise.latency import chunk_tokens_p99, prefill_delta_s, request_tpot_s
+from tuner.advise.latency import (
+    chunk_tokens_p99,
+    client_beliefs,
+    prefill_delta_s,
+    request_tpot_s,
+)
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.records.config import CostParts, Prediction, SpecConfig
@@ -26,31 +31,26 @@ _PASSLESS = (DraftKind.NONE, DraftKind.LOOKUP)
 def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) -> Prediction:
     """Return configuration ``index`` of an arm at the profile's own load."""
     own = point.own
-    tau = float(own.acceptance_length[index])
     speedup = float(own.speedup[index])
     spread = float(own.speedup_log_sd[index])
     baseline_s = float(own.baseline_s[index])
     batch = float(own.batch[index])
     known = not np.isnan(baseline_s)
     tpot_s = baseline_s / speedup
-    step_s = float(own.step_ratio[index]) * baseline_s
-    # Errors of the plain step and of the speedup are independent.
-    tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
     delta_s = prefill_delta_s(situation, point.arm, load) if known else None
     tokens_per_s = batch / tpot_s if known else None
     survival = point.acceptance.per_position(index)
     memory = memory_of(situation, point.arm, load, index)
     half_s, slow_s = request_tpot_s(tpot_s, survival, load.output_tokens) if known else (None, None)
+    # Errors of the plain step and of the speedup are independent.
+    tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
+    tpot = Interval.lognormal(tpot_s, tpot_spread) if known else None
+    usd, gap = _usd(situation, tokens_per_s), _gap_s(own, index)
     return Prediction(
         config=_config(point, index),
         batch=batch,
         temperature=mean_temperature(situation),
-        acceptance_length=Interval.lognormal(
-            tau,
-            float(own.acceptance_log_sd[index]),
-            lower=1.0,
-            upper=float(point.arm.draft_steps[index]) + 1.0,
-        ),
+        acceptance_length=_length(point, index),
         acceptance_per_position=survival,
         draft_cost_ratio=(
             None if point.arm.plan.kind in _PASSLESS else float(own.draft_pass[index])
@@ -58,13 +58,13 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         verify_cost_ratio=float(own.verify[index]),
         step_cost_ratio=float(own.step_ratio[index]),
         step_cost_parts=_parts(own, index),
-        tpot_s=Interval.lognormal(tpot_s, tpot_spread) if known else None,
+        tpot_s=tpot,
         speedup=Interval.lognormal(speedup, spread),
         output_tok_s=tokens_per_s,
-        chunk_gap_s=step_s if known else None,
+        chunk_gap_s=gap.mean if known else None,
         ttft_delta_s=delta_s,
         e2e_s=_e2e_s(load, tpot_s, delta_s) if known else None,
-        usd_per_million_tokens=_usd(situation, tokens_per_s),
+        usd_per_million_tokens=usd,
         fits_memory=memory.fits if memory else None,
         max_batch=memory.max_batch if memory else None,
         acceptance_source=point.acceptance.origin,
@@ -75,6 +75,35 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
+        beliefs=client_beliefs(
+            load,
+            step_ratio=Interval.lognormal(
+                float(own.step_ratio[index]), float(own.ratio_log_sd[index])
+            ),
+            tpot_s=tpot,
+            gap_s=gap,
+            slow_s=slow_s,
+            delta_s=delta_s,
+            tokens_per_s=tokens_per_s,
+            usd_per_million=usd,
+        ),
+    )
+
+
+def _length(point: ArmPoint, index: int) -> Interval:
+    return Interval.lognormal(
+        float(point.own.acceptance_length[index]),
+        float(point.own.acceptance_log_sd[index]),
+        lower=1.0,
+        upper=float(point.arm.draft_steps[index]) + 1.0,
+    )
+
+
+def _gap_s(own: Evaluated, index: int) -> Interval:
+    """Time of a step with its doubt, in which acceptance plays no part."""
+    step_s = float(own.step_ratio[index] * own.baseline_s[index])
+    return Interval.lognormal(
+        step_s, float(np.hypot(own.baseline_log_sd[index], own.ratio_log_sd[index]))
     )
 
 
@@ -138,6 +167,16 @@ def plain_prediction(
         request_tpot_p50_s=tpot_s,
         request_tpot_p99_s=tpot_s,
         chunk_tokens_p99=1,
+        beliefs=client_beliefs(
+            load,
+            step_ratio=Interval.exact(1.0),
+            tpot_s=baseline.tpot_s,
+            gap_s=baseline.tpot_s,
+            slow_s=tpot_s,
+            delta_s=0.0,
+            tokens_per_s=baseline.output_tok_s,
+            usd_per_million=_usd(situation, baseline.output_tok_s),
+        ),
     )
 
 

@@ -6,18 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.advise.acceptance import arm_acceptance
+from tuner.advise.acceptance import arm_acceptances
 from tuner.advise.arms import build_arms
+from tuner.advise.capacity import TpotCurve, fastest_curve, latency_check
 from tuner.advise.commands import commands_of
 from tuner.advise.evaluate import cost_model
-from tuner.advise.explain import assumptions_of, context_line, decision_of, flatness_of, title_of
+from tuner.advise.explain import (
+    assumptions_of,
+    context_line,
+    decision_margin,
+    decision_of,
+    flatness_of,
+    title_of,
+)
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
-from tuner.advise.latency import latency_check, request_gain, request_targets
+from tuner.advise.latency import request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve
-from tuner.advise.points import ArmPoint, Load, arm_point, load_of, prefill_s
+from tuner.advise.points import ArmPoint, Load, arm_points, curves_of, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.schedule import build_schedule
@@ -96,7 +104,10 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
             ),
             *_more_warnings(found, known, best),
         ),
-        assumptions=assumptions_of(found.situation, ranked[:1], found.model, known),
+        assumptions=(
+            *assumptions_of(found.situation, ranked[:1], found.model, known),
+            decision_margin(),
+        ),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
@@ -108,17 +119,15 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     """Resolve a profile and evaluate every arm over all draft lengths and loads."""
     situation = resolve(profile)
     arms, left_out = build_arms(situation)
-    believed, alike = shortlist(
-        situation, [(arm, arm_acceptance(situation, knowledge, arm)) for arm in arms]
-    )
+    acceptances = arm_acceptances(situation, knowledge, arms)
+    believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
     model = cost_model(situation, knowledge, believed)
     load = load_of(situation, model)
-    plain = plain_curve(situation, model, load)
+    curves = curves_of(situation, model, believed, load)
+    plain = plain_curve(situation, model, curves, load)
     require_plain_fits(situation, plain, load)
-    points = tuple(
-        arm_point(situation, model, arm, acceptance, load, memory_of(situation, arm, load))
-        for arm, acceptance in believed
-    )
+    memory = [memory_of(situation, arm, load) for arm, _acceptance in believed]
+    points = arm_points(situation, model, believed, curves, load, memory)
     return Evaluation(
         situation=situation,
         model=model,
@@ -134,14 +143,16 @@ def _latency_check(
     found: Evaluation, ranked: Sequence[ArmPoint], best: Prediction | None
 ) -> LatencyCheck | None:
     plain = found.plain
-    curve = ranked[0].over_load.tpot_s.min(axis=1) if ranked else plain.baseline_s
-    return latency_check(
-        found.situation.profile.latency_target.tpot_ms,
-        plain.baseline_s,
-        curve,
-        plain.max_batch,
-        best.max_batch if best else plain.max_batch,
+    bare = TpotCurve(
+        tpot_s=plain.baseline_s,
+        plain_log_sd=plain.baseline_log_sd,
+        speedup_log_sd=np.zeros_like(plain.baseline_s),
+        max_batch=plain.max_batch,
     )
+    limit_ms = found.situation.profile.latency_target.tpot_ms
+    if not ranked or best is None:
+        return latency_check(limit_ms, bare, bare)
+    return latency_check(limit_ms, bare, fastest_curve(ranked[0], best.max_batch))
 
 
 def is_measured(point: ArmPoint) -> bool:

@@ -30,24 +30,29 @@ SETTINGS = (
 
 
 def tree_curves(trees: Sequence[TreeSetting], conditional: FloatArray) -> FloatArray:
-    """Return τ of each tree when cut off after depth 0, 1, …; shape (trees, deepest + 1).
+    """Return τ of each tree when cut off after depth 0, 1, …; shape (…, trees, deepest + 1).
 
-    ``conditional`` is the chain's acceptance by position, which becomes acceptance by rank and
-    depth (``tuner.trees.ranks``).
+    ``conditional``, shape (…, positions), is acceptance of chains by position, which becomes
+    acceptance by rank and depth (``tuner.trees.ranks``). Settings of one width share their levels.
     """
     from tuner.trees.dynamic import SERVED_DEPTH_DISCOUNT, propose
     from tuner.trees.ranks import rank_acceptance
 
     deepest = max(tree.num_steps for tree in trees)
-    curves = np.ones((len(trees), deepest + 1))
-    for row, tree in zip(curves, trees, strict=True):
-        table = rank_acceptance(conditional[: tree.num_steps], tree.topk)
-        proposals = propose(table, tree.num_steps, tree.topk, SERVED_DEPTH_DISCOUNT)
-        kept = proposals.kept(tree.draft_tokens - 1)
-        by_depth = np.bincount(
-            proposals.depth[kept], weights=proposals.chance[kept], minlength=deepest + 1
-        )
-        row[1:] = 1.0 + np.cumsum(by_depth[1:])
+    gains = np.zeros((*conditional.shape[:-1], len(trees), deepest))
+    for topk in dict.fromkeys(tree.topk for tree in trees):
+        steps = max(tree.num_steps for tree in trees if tree.topk == topk)
+        table = rank_acceptance(conditional[..., :steps], topk)
+        proposals = propose(table, steps, topk, SERVED_DEPTH_DISCOUNT)
+        for place, tree in enumerate(trees):
+            if tree.topk == topk:
+                within = proposals.down_to(tree.num_steps)
+                kept = within.kept(tree.draft_tokens - 1)
+                chance = np.take_along_axis(within.chance, kept, axis=-1)
+                at = within.depth[kept][..., None, :] == np.arange(1, deepest + 1)[:, None]
+                gains[..., place, :] = (at * chance[..., None, :]).sum(axis=-1)
+    curves = np.ones((*gains.shape[:-1], deepest + 1))
+    curves[..., 1:] += np.cumsum(gains, axis=-1)
     return curves
 
 

@@ -81,13 +81,14 @@ def _flips(profile: Profile, known: Knowledge, state: State, best: Prediction) -
 
 
 def _acceptance_flip(state: State, best: Prediction) -> Flip:
-    needed, tau = best.step_cost_ratio, best.acceptance_length.mean
+    needed, belief = best.step_cost_ratio, best.acceptance_length
+    tau = belief.mean
     most = best.config.draft_steps + 1
     possible = 1.0 < needed <= most
     change = needed / tau - 1.0
     return Flip(
         what="acceptance length τ",
-        now=f"{tau:.2f}",
+        now=f"{tau:.2f}" + (f" ({belief.p10:.2f}–{belief.p90:.2f})" if belief.p90 > tau else ""),
         flips_at=f"{needed:.2f}" if possible else None,
         becomes=_other(state) if possible else None,
         note=(

@@ -13,7 +13,7 @@ from tuner.cli.options import EngineVersion, SetValues
 from tuner.cli.output import current_output
 from tuner.errors import InputError, MissingDataError, Problem, ProfileError, TunerError
 from tuner.profile.nodes import Kind, Node
-from tuner.profile.overlay import OPTION, lay_over, set_value
+from tuner.profile.overlay import lay_over, set_value, target_node, text_node
 from tuner.profile.read import validate
 from tuner.profile.template import render_profile
 from tuner.records.methods import Engine
@@ -87,7 +87,7 @@ def init(
     if "target" not in root.entries and "overrides" not in root.entries:
         _ask(root)
     title = name or suggested_name(root)
-    set_value(root, "name", _text(title))
+    set_value(root, "name", text_node(title))
     file = _place(output or f"{title}.yaml", force)
     _check(root, title, force)
     _write(file, render_profile(root), title)
@@ -111,23 +111,11 @@ def _tree(given: dict[str, str], sets: list[str]) -> Node:
     root = Node(Kind.MAPPING, None, None)
     for key, value in given.items():
         if key in TEXT_KEYS:
-            set_value(root, key, target_node(value) if key == "target" else _text(value))
+            set_value(root, key, target_node(value) if key == "target" else text_node(value))
         else:
             lay_over(root, [f"{key}={value}"])
     lay_over(root, sets)
     return root
-
-
-def target_node(text: str) -> Node:
-    """Return a model id, or the mapping that a config or GGUF file needs."""
-    for ending, key in ((".json", "config"), (".gguf", "gguf")):
-        if text.lower().endswith(ending):
-            return Node(Kind.MAPPING, None, OPTION, entries={key: (_text(key), _text(text))})
-    return _text(text)
-
-
-def _text(text: str) -> Node:
-    return Node(Kind.TEXT, None, OPTION, text, text)
 
 
 def suggested_name(root: Node) -> str:

@@ -86,6 +86,16 @@ CONFIG = record(
     acceptance_source=TEXT,
     evidence=array(TEXT),
     evidence_count=WHOLE,
+    beliefs=nullable(
+        record(
+            step_cost_ratio=INTERVAL,
+            output_tok_s=INTERVAL,
+            chunk_gap_ms=INTERVAL,
+            request_tpot_p99_ms=INTERVAL,
+            e2e_ms=INTERVAL,
+            usd_per_million_tokens=nullable(INTERVAL),
+        )
+    ),
 )
 BASELINE = record(tpot_ms=nullable(INTERVAL), output_tok_s=nullable(NUMBER), batch=NUMBER)
 WARNINGS = array(record(code=TEXT, message=TEXT))
@@ -99,9 +109,24 @@ ASSUMPTIONS = array(
 )
 SETTING: Schema = {"method": METHOD, "num_speculative_tokens": WHOLE}
 SCHEDULE_ROW: Schema = {**SETTING, "tree": nullable(TREE), "speedup": NUMBER}
+BREAK_EVEN = nullable(
+    record(mean=nullable(NUMBER), p10=nullable(NUMBER), p90=nullable(NUMBER), looked_up_to=NUMBER)
+)
+LATENCY_CHECK = nullable(
+    record(
+        tpot_ms=NUMBER,
+        plain_batch=INTERVAL,
+        best_batch=INTERVAL,
+        users_gain=nullable(record(mean=NUMBER, p10=NUMBER, p90=nullable(NUMBER))),
+        looked_up_to=nullable(WHOLE),
+    )
+)
 SCHEDULE = record(
     by_batch=array(record(**{"from": WHOLE, "to": WHOLE}, **SCHEDULE_ROW)),
     by_temperature=array(record(**{"from": NUMBER, "to_exclusive": NUMBER}, **SCHEDULE_ROW)),
+    pays_to_batch=BREAK_EVEN,
+    pays_to_temperature=BREAK_EVEN,
+    methods_within_belief=FLAG,
 )
 COMMAND = sometimes(
     record(version=TEXT, argv=array(TEXT), shell=TEXT, config={"type": "object"}),
@@ -134,6 +159,7 @@ def recommend_schema() -> Schema:
         warnings=WARNINGS,
         assumptions=ASSUMPTIONS,
         next_measurement=NEXT_MEASUREMENT,
+        latency_check=LATENCY_CHECK,
     )
     command = sometimes(
         record(engine={"enum": [str(engine) for engine in Engine]}, warnings=WARNINGS),

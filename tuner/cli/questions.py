@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from tuner.cli.init import TEXT_KEYS, target_node
+from tuner.cli.init import TEXT_KEYS
 from tuner.errors import InputError, TunerError
 from tuner.profile.fields import NameOr, Section
 from tuner.profile.kinds import Problems, ValueKind
 from tuner.profile.nodes import Kind, Node
-from tuner.profile.overlay import OPTION, read_value, set_value
+from tuner.profile.overlay import OPTION, read_value, set_value, target_node
 from tuner.profile.table import PROFILE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -27,6 +28,14 @@ def recommend(
     ] = 6,
     set_: SetValues = None,
     cost_model: CostModelName = CostBackend.BUILTIN,
+    allow_lossy: Annotated[
+        bool,
+        typer.Option(
+            "--allow-lossy",
+            help="Consider acceptance rules that change the output; refused where nothing was "
+            "measured under them.",
+        ),
+    ] = False,
     emit: Annotated[
         str,
         typer.Option(
@@ -50,6 +59,7 @@ def recommend(
 ) -> None:
     """Decide for each profile: what to run, why, and the command to paste."""
     from tuner.advise.knowledge import shipped_knowledge
+    from tuner.advise.lossy import require_lossy_evidence
     from tuner.advise.recommend import recommend as decide
     from tuner.cli.reading import read
 
@@ -64,7 +74,13 @@ def recommend(
 
         plot_path = check_out_file("--plot", plot, endings=PLOT_ENDINGS)
     read_profiles = [read(name, set_, engine, engine_version) for name in profiles]
+    said = [require_lossy_evidence(profile) for profile in read_profiles if allow_lossy]
     found = [decide(profile, shipped_knowledge(cost_model)) for profile in read_profiles]
+    if said:
+        found = [
+            replace(item, warnings=(warning, *item.warnings))
+            for item, warning in zip(found, said, strict=True)
+        ]
     if plot_path is not None:
         from tuner.cli.recommend_plot import write_recommendation_plot
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from tuner.frozen import dataclass
 from tuner.records.hardware import Accelerator, DeviceKind, Hardware
 
-#: measured best matmul ÷ datasheet peak, median of the devices for which both are known
-#: (stas00/ml-engineering, MAMF tables: 0.51 … 0.87)
+#: measured best matmul ÷ datasheet peak, median of the 12 devices of data/gpus.csv for which both
+#: are known (stas00/ml-engineering, MAMF tables: MI300X 0.51 … A100-SXM 0.87)
 MEASURED_SHARE = 0.78
 
 #: bfloat16 FLOP for each byte of memory bandwidth where no peak is known, by kind. Assumed from
-#: public figures of typical members: M-series GPUs 26–35, Strix Halo and 780M about 200, a
-#: two-channel desktop CPU with AVX2 about 10, consumer GPUs 75–165, data-center GPUs 150–300.
+#: public figures of typical members, near the measured share of the catalog's medians (data-center
+#: GPUs 208 × 0.78, consumer GPUs 129 × 0.78, integrated 164 × 0.78, Apple 34 × 0.78; TPU 241 whole;
+#: the one NPU has 453); a two-channel desktop CPU with AVX2 gives about 10. It matters for devices
+#: given by numbers without bf16_tflops: prefill, large batches, and wide verification.
 FALLBACK_FLOP_PER_BYTE: dict[DeviceKind, float] = {
     DeviceKind.DATACENTER_GPU: 150.0,
     DeviceKind.CONSUMER_GPU: 80.0,
@@ -22,16 +24,21 @@ FALLBACK_FLOP_PER_BYTE: dict[DeviceKind, float] = {
     DeviceKind.CPU: 10.0,
 }
 
-#: peak of a narrower format in units of bfloat16 where the device has no entry of its own
+#: peak of a narrower format in units of bfloat16 where the device has no entry of its own: no gain
+#: (assumed: kernels widen to bfloat16 where the device lacks the format; it matters as above)
 _SPEED_BY_FORMAT = {"bfloat16": 1.0, "fp8": 1.0, "int8": 1.0, "fp4": 1.0}
 
-#: bytes per second between devices where none is stated: PCIe 4.0 ×16, one direction
+#: bytes per second between devices where none is stated: PCIe 4.0 ×16, one direction, about 80 %
+#: of the 31.5 GB/s of 16 lanes at 16 GT/s (assumed). It matters for tensor parallelism over devices
+#: without a link in the catalog.
 PCIE4_BYTES_PER_S = 25e9
 #: bytes per second that host memory gives for experts kept there (assumed: two channels of DDR5)
 HOST_BANDWIDTH_BYTES_PER_S = 60e9
 #: time of one small all-reduce on top of its bytes: NVLink class, and over PCIe (assumed)
 FAST_LINK_LATENCY_S = 8e-6
 SLOW_LINK_LATENCY_S = 25e-6
+#: links from here on have the latency of NVLink (both directions added; the slowest data-center
+#: bridge of data/gpus.csv, A30, has 200 GB/s, the consumer bridge of RTX 3090 has 112)
 _FAST_LINK_BYTES_PER_S = 200e9
 #: devices that one switch joins (HGX boards; racks of GB200 and GB300), and the network beyond it:
 #: a 400 Gb/s adapter for each device, both directions

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.cost.drafters import target_setup
+from tuner.cost.layout import StepTerms, step_constants, step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
 from tuner.cost.missed import NO_METHOD, Missed, Places
 from tuner.cost.observations import METHOD_KEY, gather, target_rows
 from tuner.cost.posterior import Posterior, expected_missed, update
 from tuner.cost.roofline import INDEX, pass_times
-from tuner.cost.steps import StepParts, step_constants, step_parts, step_terms
-from tuner.cost.terms import PassConstants, pass_constants, pass_terms
+from tuner.cost.steps import StepParts, step_parts
+from tuner.cost.terms import pass_constants, pass_terms
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan, StepTimes
 from tuner.records.cost_prior import CostPrior
 from tuner.records.methods import Method
@@ -27,6 +31,16 @@ FloatArray = NDArray[np.float64]
 PREFILL_EFFICIENCY = 0.8
 
 
+class StepQuestion(NamedTuple):
+    """Configurations of one plan, as ``CostModel.step`` takes them; the arrays broadcast."""
+
+    plan: DraftPlan
+    batch: ArrayLike
+    draft_steps: ArrayLike
+    verify_tokens: ArrayLike
+    context_tokens: ArrayLike
+
+
 @dataclass(slots=True, eq=False)
 class CostModel:
     """What is believed about step times in one setup. Made by ``learn``."""
@@ -35,7 +49,7 @@ class CostModel:
     prior: CostPrior
     observed: tuple[CostObservation, ...]
     _beliefs: dict[Method, Posterior] = field(default_factory=dict)
-    _plans: dict[DraftPlan, tuple[FloatArray, PassConstants]] = field(default_factory=dict)
+    _plans: dict[DraftPlan, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
     def step(
         self,
@@ -65,29 +79,51 @@ class CostModel:
         -----
         The four broadcast against each other; all arrays of the result have that shape.
         """
-        shape, (own, steps, tokens, context) = _flat(
-            batch, draft_steps, verify_tokens, context_tokens
+        question = StepQuestion(plan, batch, draft_steps, verify_tokens, context_tokens)
+        return self.steps([question])[0]
+
+    def steps(self, questions: Sequence[StepQuestion]) -> list[StepTimes]:
+        """Return the times of several plans, each as ``step`` does, computed together."""
+        found: dict[int, StepTimes] = {}
+        by_belief: dict[int, list[int]] = {}
+        for place, question in enumerate(questions):
+            by_belief.setdefault(id(self._belief(question.plan)), []).append(place)
+        for places in by_belief.values():
+            belief = self._belief(questions[places[0]].plan)
+            times = self._steps(belief, [questions[place] for place in places])
+            found.update(zip(places, times, strict=True))
+        return [found[place] for place in range(len(questions))]
+
+    def _steps(self, belief: Posterior, questions: Sequence[StepQuestion]) -> list[StepTimes]:
+        layouts, shifts, shapes, keys = [], [], [], []
+        for plan, *values in questions:
+            batch, steps, tokens, context = (np.asarray(one, dtype=np.float64) for one in values)
+            shift, constants = self._plan(plan)
+            layouts.append(step_layout(self.setup, plan, batch, steps, tokens, context, constants))
+            shifts.append(shift)
+            shapes.append(np.broadcast(batch, steps, tokens, context).shape)
+            keys.append(METHOD_KEY[plan.method])
+        counts = [math.prod(shape) for shape in shapes]
+        every = terms_of(layouts)
+        parts = step_parts(
+            every, belief.log_parameters, np.repeat(np.array(shifts).T, counts, axis=1)
         )
-        belief = self._belief(plan)
-        shift, constants = self._plan(plan)
-        terms = step_terms(self.setup, plan, own, steps, tokens, context, constants)
-        parts = step_parts(terms, belief.log_parameters + shift)
-        missed, log_sd = self._missed(belief, plan, parts, own, tokens)
-        count = len(own)
-        plain_missed, ratio_missed = missed[:count], missed[count:]
-        plain_sd, ratio_sd = log_sd[:count], log_sd[count:]
-        baseline = parts.baseline.seconds * np.exp(plain_missed)
+        missed, log_sd = self._missed(belief, np.repeat(keys, counts), parts, every)
+        plain_missed, ratio_missed = missed.reshape(2, -1)
+        plain_sd, ratio_sd = log_sd.reshape(2, -1)
         factor = np.exp(plain_missed + ratio_missed)
-        return StepTimes(
-            baseline_s=baseline.reshape(shape),
-            draft_s=(parts.draft.seconds * factor).reshape(shape),
-            verify_s=(parts.verify.seconds * factor).reshape(shape),
-            overhead_s=(parts.overhead.seconds * factor).reshape(shape),
-            baseline_log_sd=plain_sd.reshape(shape),
-            ratio_log_sd=np.where(tokens > 1.0, ratio_sd, 0.0).reshape(shape),
-            draft_pass_s=(parts.draft_pass_s * factor).reshape(shape),
+        together = StepTimes(
+            baseline_s=parts.baseline.seconds * np.exp(plain_missed),
+            draft_s=parts.draft.seconds * factor,
+            verify_s=parts.verify.seconds * factor,
+            overhead_s=parts.overhead.seconds * factor,
+            baseline_log_sd=plain_sd,
+            ratio_log_sd=np.where(every.counts.tokens > 1.0, ratio_sd, 0.0),
+            draft_pass_s=parts.draft_pass_s * factor,
             evidence=self.prior.evidence + tuple(row.source for row in self.observed),
         )
+        starts = itertools.accumulate(counts, initial=0)
+        return [_cut(together, start, shape) for start, shape in zip(starts, shapes, strict=False)]
 
     def prefill_s(self, tokens: float) -> float:
         """Return the time to read a prompt of ``tokens`` in one pass, logits of its last token."""
@@ -106,24 +142,19 @@ class CostModel:
         seconds = pass_times(terms, belief.log_parameters).seconds[0] - sampled
         return float(seconds + value[INDEX["step_overhead_s"]])
 
-    def _plan(self, plan: DraftPlan) -> tuple[FloatArray, PassConstants]:
+    def _plan(self, plan: DraftPlan) -> tuple[FloatArray, FloatArray]:
         if plan not in self._plans:
             shift = log_parameters_of_plan(self.prior, self.setup, plan)
             self._plans[plan] = shift, step_constants(self.setup, plan)
         return self._plans[plan]
 
     def _missed(
-        self,
-        belief: Posterior,
-        plan: DraftPlan,
-        parts: StepParts,
-        batch: FloatArray,
-        tokens: FloatArray,
+        self, belief: Posterior, keys: FloatArray, parts: StepParts, terms: StepTerms
     ) -> tuple[FloatArray, FloatArray]:
         """Return what the equations miss and the log sd, of plain steps and then of the ratios."""
-        log_batch, log_tokens = np.log(batch), np.log(tokens)
-        none, ones = np.zeros_like(batch), np.ones_like(batch)
-        key = np.where(tokens > 1.0, METHOD_KEY[plan.method], NO_METHOD)
+        log_batch, log_tokens = np.log(terms.counts.batch), np.log(terms.counts.tokens)
+        none, ones = np.zeros_like(log_batch), np.ones_like(log_batch)
+        key = np.where(terms.counts.tokens > 1.0, keys, NO_METHOD)
         places = Places(
             log_batch=np.concatenate((log_batch, log_batch)),
             log_tokens=np.concatenate((none, log_tokens)),
@@ -187,7 +218,20 @@ def log_parameters_of_plan(prior: CostPrior, setup: CostSetup, plan: DraftPlan) 
     return shift
 
 
-def _flat(*values: ArrayLike) -> tuple[tuple[int, ...], tuple[FloatArray, ...]]:
-    arrays = [np.asarray(value, dtype=np.float64) for value in values]
-    shape = np.broadcast(*arrays).shape
-    return shape, tuple(np.broadcast_to(array, shape).ravel() for array in arrays)
+def _cut(together: StepTimes, start: int, shape: tuple[int, ...]) -> StepTimes:
+    """Return the configurations of one question out of those of all."""
+
+    def own(values: FloatArray) -> FloatArray:
+        return values[start : start + math.prod(shape)].reshape(shape)
+
+    return StepTimes(
+        baseline_s=own(together.baseline_s),
+        draft_s=own(together.draft_s),
+        verify_s=own(together.verify_s),
+        overhead_s=own(together.overhead_s),
+        baseline_log_sd=own(together.baseline_log_sd),
+        ratio_log_sd=own(together.ratio_log_sd),
+        draft_pass_s=own(together.draft_pass_s),
+        evidence=together.evidence,
+        notes=together.notes,
+    )

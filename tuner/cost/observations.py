@@ -6,16 +6,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tuner.cost.layout import StepLayout, step_constants, step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
 from tuner.cost.posterior import Evidence
 from tuner.cost.roofline import INDEX, N_PARAMETERS
-from tuner.cost.steps import StepTerms, join_terms, step_constants, step_terms
-from tuner.cost.terms import PassConstants
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
+
+FloatArray = NDArray[np.float64]
 
 #: context when an observation does not state it, tokens (assumed)
 DEFAULT_CONTEXT_TOKENS = 1024.0
@@ -52,10 +54,10 @@ def gather(
 
     Draft parameters of another method are unknowns of their own: its rows inform the target only.
     """
-    terms: list[StepTerms] = []
+    layouts: list[StepLayout] = []
     columns: list[tuple[float, ...]] = []
     informs, shifts = [], []
-    known: dict[DraftPlan, PassConstants] = {}
+    known: dict[DraftPlan, FloatArray] = {}
     is_draft = np.zeros(N_PARAMETERS, dtype=bool)
     is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
     for row in observed:
@@ -70,18 +72,18 @@ def gather(
             place = (numbers[:1], numbers[1:2], numbers[2:3], numbers[3:])
             if plan not in known:
                 known[plan] = step_constants(setup, plan)
-            terms.append(step_terms(setup, plan, *place, known[plan]))
+            layouts.append(step_layout(setup, plan, *place, known[plan]))
             noise = prior.measurement_noise**2 + row.log_sd**2
             key = METHOD_KEY[row.method]
             columns.append((math.log(row.batch), math.log(tokens), *weights, key, value, noise))
             same = row.method in (method, Method.NONE)
             informs.append(np.where(is_draft & (not same), 0.0, 1.0))
             shifts.append(shift)
-    if not terms:
+    if not layouts:
         return None
     *places, values, noises = np.array(columns).T
     return Evidence(
-        terms=join_terms(terms),
+        terms=terms_of(layouts),
         places=Places(*places),
         log_value=values,
         noise=noises,

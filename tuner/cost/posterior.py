@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.cost.layout import StepTerms
 from tuner.cost.missed import Missed, Places, missed_covariance, missed_variance
-from tuner.cost.steps import StepParts, StepTerms, step_parts
+from tuner.cost.steps import StepParts, step_parts
 from tuner.frozen import dataclass
 
 FloatArray = NDArray[np.float64]
@@ -181,5 +182,5 @@ def _spread_by(gradient: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _predict(evidence: Evidence, log_parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-    columns = log_parameters[:, None] + evidence.plan_shift
-    return log_step_and_gradient(step_parts(evidence.terms, columns), evidence.places)
+    parts = step_parts(evidence.terms, log_parameters, evidence.plan_shift)
+    return log_step_and_gradient(parts, evidence.places)

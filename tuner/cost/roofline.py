@@ -26,6 +26,8 @@ N_PARAMETERS = len(PARAMETERS)
 _BANDWIDTH, _SHARPNESS = INDEX["bandwidth_efficiency"], INDEX["sharpness"]
 
 #: tokens over which the price of small passes levels off: tiles of matrix units are 16 wide
+#: (PTX mma.m16n8k16, AMD MFMA 16×16×16). That it levels off over one tile is assumed; its height is
+#: fitted (scripts/fit_costs.py). It matters for verification at batch 1 to 4.
 SLOPE_TOKENS = 16.0
 #: widest pass that llama.cpp (b11434) gives to its vector kernels on GPUs, ``MMVQ_MAX_BATCH_SIZE``
 VECTOR_KERNEL_TOKENS = 8.0

@@ -7,7 +7,6 @@ Every term is an array in seconds, for one device of the group that works on the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +26,9 @@ LOGIT_BYTES = 12.0
 #: two all-reduces a layer (attention and feed-forward outputs), Megatron-LM's split
 COLLECTIVES_PER_LAYER = 2.0
 _ACTIVATION_BYTES = 2.0
-#: a state is read and written once a pass, and written again for each further token so that a
-#: rejected draft can be undone
+#: bytes of one value of a recurrent state: float32 (mamba_ssm_dtype in the configs of Qwen3.5 and
+#: Qwen3.8). A state is read and written once a pass, and written again for each further token so
+#: that a rejected draft can be undone
 _STATE_BYTES = 4.0
 
 
@@ -107,12 +107,6 @@ class PassSetup:
     cpu_expert_share: float = 0.0
     #: quantised matrices go through kernels for single vectors up to ``VECTOR_KERNEL_TOKENS``
     has_vector_kernels: bool = False
-
-
-def stack_constants(several: Sequence[PassConstants]) -> PassConstants:
-    """Return constants of several passes as columns, shape (passes, 1)."""
-    table = np.array([np.concatenate(one) for one in several])
-    return PassConstants(*table.T[:, :, None])
 
 
 def pass_constants(setup: PassSetup) -> PassConstants:

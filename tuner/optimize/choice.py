@@ -20,7 +20,8 @@ TIE_TOLERANCE = 0.02
 #: tie at one load is a tie in a row. It keeps schedules short.
 ROW_TOLERANCE = TIE_TOLERANCE
 
-#: Speculation is switched on when it is believed to pay with at least this probability …
+#: Speculation is switched on when it is believed to pay with at least this probability (assumed:
+#: the level of the beliefs that are shown; docs/accuracy.md scores the decisions it gives) …
 ON_CONFIDENCE = 0.8
 #: … and left off below this one, which is where it is expected to lose (assumed: plain decoding is
 #: what runs today, so an even chance is no reason to measure).

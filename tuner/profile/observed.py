@@ -126,11 +126,14 @@ def _check_acceptance(row: Values, depth: int | None, note: Any) -> None:
             "acceptance_per_position",
             "must not increase: each entry is the chance that all drafts up to it are accepted.",
         )
-    if depth is not None and len(survival) > depth:
+    is_chain = "tree" not in row
+    if depth is not None and (len(survival) > depth or (is_chain and len(survival) < depth)):
+        entries = "1 entry" if len(survival) == 1 else f"{len(survival)} entries"
         note(
             "acceptance_per_position",
-            f"has {len(survival)} entries with {_drafts(depth)}.",
+            f"has {entries} with {_drafts(depth)}: one a position, since τ is 1 plus their sum.",
         )
+        return
     if length is not None and abs(1.0 + sum(survival) - length) > ROUNDING:
         note(
             "acceptance_length",

@@ -17,7 +17,25 @@ def lay_over(root: Node, settings: list[str]) -> None:
                 f"{setting!r} is not possible: KEY=VALUE, such as workload.batch=8.",
                 where=Where(file=OPTION),
             )
-        set_value(root, key.strip(), read_value(text, key.strip()))
+        value = read_value(text, key.strip())
+        if key.strip() == "target" and value.kind is Kind.TEXT:
+            value = target_node(value.text)
+        set_value(root, key.strip(), value)
+
+
+def target_node(text: str) -> Node:
+    """Return a model id, or the mapping that a config or GGUF file needs."""
+    for ending, key in ((".json", "config"), (".gguf", "gguf")):
+        if text.lower().endswith(ending):
+            return Node(
+                Kind.MAPPING, None, OPTION, entries={key: (text_node(key), text_node(text))}
+            )
+    return text_node(text)
+
+
+def text_node(text: str) -> Node:
+    """Return text as it stands, whatever YAML would make of it."""
+    return Node(Kind.TEXT, None, OPTION, text, text)
 
 
 def read_value(text: str, key: str) -> Node:

@@ -66,8 +66,10 @@ class AcceptancePrior:
     covariance: FloatArray
     #: term → place in ``coefficients``
     index: Mapping[str, int]
-    #: law of drafters that compute their drafts, and of drafts copied from the text
+    #: law of heads that draft from the target's states, of language models of their own, and of
+    #: drafts copied from the text
     drafted_law: ShapeLaw
+    standalone_law: ShapeLaw
     copied_law: ShapeLaw
     #: standard deviation of the level by kind of grouping ("target", "drafter", "source",
     #: "residual" and the groups of terms, for values that were never measured)

@@ -55,6 +55,22 @@ class CostParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionBeliefs:
+    """The belief about each number of a prediction that stands there by its mean.
+
+    At the batch of the prediction, and with prefill as computed: neither has an interval.
+    """
+
+    step_cost_ratio: Interval
+    output_tok_s: Interval
+    chunk_gap_s: Interval
+    #: of the slowest request in 100: the luck is that of one request, the belief that of the mean
+    request_tpot_p99_s: Interval
+    e2e_s: Interval
+    usd_per_million_tokens: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """One configuration with its numbers; field names are those of the JSON contract."""
 
@@ -92,3 +108,5 @@ class Prediction:
     falls_behind: bool = False
     #: tokens that all but one in 100 chunks stay at or below
     chunk_tokens_p99: int | None = None
+    #: None = nothing is known about the target's speed
+    beliefs: PredictionBeliefs | None = None

@@ -71,13 +71,30 @@ class TemperatureRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """Up to where the best configuration beats plain decoding: batches up to, temperatures below.
+
+    None = everywhere up to ``looked_up_to``; 0 = nowhere.
+    """
+
+    mean: float | None
+    #: by the 10th and the 90th percentile of the belief about the speedup
+    p10: float | None
+    p90: float | None
+    looked_up_to: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """Where another configuration is best."""
 
     by_batch: tuple[BatchRow, ...] = ()
     by_temperature: tuple[TemperatureRow, ...] = ()
-    #: largest batch at which speculation still pays; None = it pays everywhere looked at
-    break_even_batch: int | None = None
+    #: None = not looked at, or more than one such place
+    pays_to_batch: BreakEven | None = None
+    pays_to_temperature: BreakEven | None = None
+    #: rows by temperature name methods whose order is within the belief at all of them
+    methods_within_belief: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +121,13 @@ class LatencyCheck:
     limit_s: float
     plain_batch: int
     best_batch: int
+    #: by the belief about the step times: (10th, 90th percentile)
+    plain_span: tuple[int, int] | None = None
+    best_span: tuple[int, int] | None = None
+    #: users with speculation ÷ users without on the same devices; ``p90`` may be infinite
+    gain: Interval | None = None
+    #: the largest batch looked at; a limit that holds there may hold further
+    looked_up_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,13 @@ _SYMBOLS = {
     "α": "α chance the next is kept",
     "τ": "τ tokens a step",
 }
+#: the same, and what else there is to say where beliefs have a width
+_UNCERTAIN = {
+    **_SYMBOLS,
+    "τ": "τ tokens a step ± half its 80 % belief",
+    "TPOT": "TPOT: at the central plain step",
+    "80 %": "80 %: belief about the speedup",
+}
 _IN_PLAIN_STEPS = {"c": "c draft pass", "verify": "verify", "step": "step"}
 
 
@@ -74,11 +81,13 @@ def candidates_table(
     bold = next((row for row, item in enumerate(configs) if item is marked), None)
     shown = [column for column in columns if column is not None]
     table = fitted_table(shown, width=width, indent=2, bold_row=bold)
-    return table, paragraph(_legend(table.titles), style="dim")
+    return table, paragraph(_legend(table.titles, configs), style="dim")
 
 
-def _legend(titles: Sequence[str]) -> str:
-    parts = [_SYMBOLS[title] for title in titles if title in _SYMBOLS]
+def _legend(titles: Sequence[str], configs: Sequence[Prediction]) -> str:
+    is_exact = all(item.speedup.p90 <= item.speedup.p10 for item in configs)
+    known = _SYMBOLS if is_exact else _UNCERTAIN
+    parts = [known[title] for title in titles if title in known]
     ratios = [_IN_PLAIN_STEPS[title] for title in titles if title in _IN_PLAIN_STEPS]
     if ratios:
         parts.append(", ".join(ratios) + ": in plain steps")
@@ -90,7 +99,7 @@ def difference_sentence(configs: Sequence[Prediction]) -> str | None:
     if len(configs) < 2:
         return None
     best, second = configs[0], configs[1]
-    parts = [f"Next: {config_text(second.config)}, {_slower(best, second)}"]
+    parts = [f"Next, by central values: {config_text(second.config)}, {_slower(best, second)}"]
     rest = (item for item in configs[2:] if item.config.method is not best.config.method)
     other = next(rest, None)
     if second.config.method is best.config.method and other is not None:

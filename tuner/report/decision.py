@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from tuner.records.config import Prediction
-from tuner.records.decision import BatchRow, Recommendation, State
+from tuner.records.decision import BatchRow, LatencyCheck, Recommendation, State
 from tuner.records.interval import Interval
 from tuner.records.methods import METHOD_TITLES, Method
 from tuner.report.names import config_text
 from tuner.report.numbers import (
+    DASH,
     counted,
     factor,
     percent,
     plain_number,
     sentence,
     span,
-    time_change,
-    time_text,
+    time_with_belief,
     whole_range,
 )
 
@@ -50,7 +52,6 @@ def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
     lines = []
     if item.decision.state is not State.OFF:
         lines.append(_speed_line(item, best))
-        lines.append(_stream_line(best))
         lines.append(_limit_line(item))
         lines += item.targets
     lines.append(_break_even_line(item, best))
@@ -80,7 +81,7 @@ def _what(best: Prediction) -> str:
 
 def _plain_lines(item: Recommendation) -> list[str]:
     tpot = item.baseline.tpot_s
-    return [] if tpot is None else [f"Plain decoding: TPOT {time_text(tpot.mean)}."]
+    return [] if tpot is None else [f"Plain decoding: TPOT {time_with_belief(tpot)}."]
 
 
 def _speed_line(item: Recommendation, best: Prediction) -> str:
@@ -88,34 +89,12 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     if plain is None or best.tpot_s is None:
         return ""
     verb = "TPOT" if item.decision.state is State.ON else "TPOT would go"
-    text = f"{verb} {time_change(plain.mean, best.tpot_s.mean)}"
-    before = next((c for c in item.configs if c.config.method is Method.NONE), None)
-    if before and before.e2e_s is not None and best.e2e_s is not None:
-        request = time_change(before.e2e_s, best.e2e_s)
-        text += f"; a whole request {request}, prefill included"
-    if before and before.usd_per_million_tokens and best.usd_per_million_tokens:
-        text += (
-            f"; ${before.usd_per_million_tokens:.2f} → ${best.usd_per_million_tokens:.2f} "
-            "a million output tokens"
-        )
-    return text + "."
+    return f"{verb} {time_with_belief(plain)} → {time_with_belief(best.tpot_s)}."
 
 
 def _is_off_though_faster(item: Recommendation, best: Prediction) -> bool:
     """Whether something else than the cost of a step decides: prefill takes the request."""
     return item.decision.state is State.OFF and best.speedup.mean > 1.0
-
-
-def _stream_line(best: Prediction) -> str:
-    """What a streaming client sees: tokens arrive in chunks, and luck differs between requests."""
-    if best.chunk_gap_s is None or best.request_tpot_p99_s is None:
-        return ""
-    chunk = best.chunk_tokens_p99 or 1
-    size = f", up to {chunk} tokens at once (99 of 100 chunks)" if chunk > 1 else ""
-    return (
-        f"A client gets a chunk every {time_text(best.chunk_gap_s)}{size}; one request in 100 "
-        f"takes over {time_text(best.request_tpot_p99_s)} a token."
-    )
 
 
 def _limit_line(item: Recommendation) -> str:
@@ -124,19 +103,46 @@ def _limit_line(item: Recommendation) -> str:
         return ""
     limit = plain_number(round(check.limit_s * 1000.0, 3))
     plain = (
-        f"plain decoding holds it up to {check.plain_batch:,}"
+        f"plain decoding up to {_sequences(check.plain_batch, check.plain_span, check)}"
         if check.plain_batch
         else "plain decoding misses it even alone"
+        + _at_best(check.plain_span, "by the high end of the belief it holds up to")
     )
     if check.best_batch == 0:
-        return f"The {limit} ms target is out of reach at every batch; {plain}."
-    gain = ""
-    if 0 < check.plain_batch < check.best_batch:
-        times = factor(check.best_batch / check.plain_batch)
-        gain = f": {times} the users on the same devices"
-    return (
-        f"The {limit} ms target holds up to {counted(check.best_batch, 'sequence')}; {plain}{gain}."
-    )
+        chance = _at_best(check.best_span, "by the high end of the belief it holds up to")
+        return f"The {limit} ms target is out of reach at every batch{chance}; {plain}."
+    held = _sequences(check.best_batch, check.best_span, check)
+    noun = "sequence" if check.best_batch == 1 else "sequences"
+    return f"The {limit} ms target holds up to {held} {noun}; {plain}{_gain_text(check)}."
+
+
+def _sequences(count: int, span_: tuple[int, int] | None, check: LatencyCheck) -> str:
+    """Return "96 (61–96)"; "512 or more" where larger batches were not looked at."""
+    more = " or more" if count == check.looked_up_to else ""
+    if span_ is None or span_[0] == span_[1]:
+        return f"{count:,}{more}"
+    return f"{count:,}{more} ({whole_range(*span_)})"
+
+
+def _at_best(span_: tuple[int, int] | None, words: str) -> str:
+    return f" ({words} {span_[1]:,})" if span_ and span_[1] > 0 else ""
+
+
+def _gain_text(check: LatencyCheck) -> str:
+    """How many more users the same devices serve, or how many fewer devices the same users."""
+    gain = check.gain
+    if gain is None or gain.mean <= 1.0 or not math.isfinite(gain.mean):
+        return ""
+    users, saved = f"{factor(gain.mean)}", percent(1.0 - 1.0 / gain.mean)
+    if gain.p90 > gain.p10:
+        low, high = (100.0 * max(1.0 - 1.0 / end, 0.0) for end in (gain.p10, gain.p90))
+        if math.isfinite(gain.p90):
+            users += f" ({span(gain, digits=2 if gain.mean < 2.0 else 1)})"
+            saved += f" ({low:.0f}{DASH}{high:.0f})"
+        else:
+            users += f" ({gain.p10:.2f} or more)"
+            saved += f" ({low:.0f} or more)"
+    return f": {users} the users on the same devices, or as many on {saved} fewer"
 
 
 def _break_even_line(item: Recommendation, best: Prediction) -> str:
@@ -147,9 +153,12 @@ def _break_even_line(item: Recommendation, best: Prediction) -> str:
     expected = f"expected τ {tau.mean:.2f}"
     if tau.p90 > tau.p10:
         expected += f" ({span(tau, digits=2)})"
+    needed = f"{threshold:.2f}"
+    if best.beliefs is not None and best.beliefs.step_cost_ratio.p90 > threshold:
+        needed += f" ({span(best.beliefs.step_cost_ratio, digits=2)})"
     if item.decision.state is State.OFF:
         return (
-            f"Break-even τ is {threshold:.2f}, {expected}: verifying {best.config.verify_tokens} "
+            f"Break-even τ is {needed}, {expected}: verifying {best.config.verify_tokens} "
             f"tokens a sequence costs {best.verify_cost_ratio:.2f} plain steps here, drafting "
             f"{best.step_cost_parts.draft:.2f}, the engine's own work "
             f"{best.step_cost_parts.overhead:.2f}."
@@ -157,7 +166,7 @@ def _break_even_line(item: Recommendation, best: Prediction) -> str:
     sure = f"; {percent(item.decision.confidence)} sure that it pays"
     if item.decision.state is State.MEASURE or tau.p90 <= tau.p10:
         sure = ""
-    return f"Pays while τ stays above {threshold:.2f}; {expected}{sure}."
+    return f"Pays while τ stays above {needed}; {expected}{sure}."
 
 
 def _turning_line(item: Recommendation) -> str:

@@ -6,16 +6,19 @@ record survives the change of unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuner import __version__
 from tuner.catalog import CATALOG_DATE
 from tuner.catalog.priors import load_cost_prior
-from tuner.records.config import Prediction
+from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.records.decision import (
     Baseline,
+    BreakEven,
     EngineCommand,
+    LatencyCheck,
     NextMeasurement,
     Recommendation,
     Schedule,
@@ -95,7 +98,30 @@ def recommendation_dict(item: Recommendation) -> Json:
         ),
         "assumptions": assumption_dicts(item.assumptions),
         "next_measurement": next_measurement_dict(item.next_measurement),
+        "latency_check": _latency_check_dict(item.latency_check),
     }
+
+
+def _latency_check_dict(item: LatencyCheck | None) -> Json | None:
+    """Return the batches that meet the TPOT target; ``users_gain.p90`` null = no finite bound."""
+    if item is None:
+        return None
+    gain: Json | None = None
+    if item.gain is not None:
+        numbers = interval_dict(item.gain)
+        gain = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+    return {
+        "tpot_ms": milliseconds(item.limit_s),
+        "plain_batch": _batch_dict(item.plain_batch, item.plain_span),
+        "best_batch": _batch_dict(item.best_batch, item.best_span),
+        "users_gain": gain,
+        "looked_up_to": item.looked_up_to,
+    }
+
+
+def _batch_dict(mean: int, span: tuple[int, int] | None) -> Json:
+    low, high = span or (mean, mean)
+    return {"mean": mean, "p10": low, "p90": high}
 
 
 def answer_dict(item: Answer) -> Json:
@@ -151,6 +177,20 @@ def prediction_dict(item: Prediction) -> Json:
         "acceptance_source": item.acceptance_source,
         "evidence": evidence_of(item.evidence),
         "evidence_count": len(item.evidence),
+        "beliefs": None if item.beliefs is None else _beliefs_dict(item.beliefs),
+    }
+
+
+def _beliefs_dict(item: PredictionBeliefs) -> Json:
+    """Return intervals of the numbers that stand by their means above."""
+    usd = item.usd_per_million_tokens
+    return {
+        "step_cost_ratio": interval_dict(item.step_cost_ratio),
+        "output_tok_s": interval_dict(item.output_tok_s),
+        "chunk_gap_ms": milliseconds_dict(item.chunk_gap_s),
+        "request_tpot_p99_ms": milliseconds_dict(item.request_tpot_p99_s),
+        "e2e_ms": milliseconds_dict(item.e2e_s),
+        "usd_per_million_tokens": None if usd is None else interval_dict(usd),
     }
 
 
@@ -201,6 +241,20 @@ def schedule_dict(item: Schedule) -> Json:
             }
             for row in item.by_temperature
         ],
+        "pays_to_batch": _break_even_dict(item.pays_to_batch),
+        "pays_to_temperature": _break_even_dict(item.pays_to_temperature),
+        "methods_within_belief": item.methods_within_belief,
+    }
+
+
+def _break_even_dict(item: BreakEven | None) -> Json | None:
+    if item is None:
+        return None
+    return {
+        "mean": item.mean,
+        "p10": item.p10,
+        "p90": item.p90,
+        "looked_up_to": item.looked_up_to,
     }
 
 
@@ -247,7 +301,7 @@ def next_measurement_dict(item: NextMeasurement | None) -> Json | None:
     return {"what": item.what, "why": item.why, "command": item.command}
 
 
-def interval_dict(item: Interval) -> Json:
+def interval_dict(item: Interval) -> dict[str, float]:
     """Return a mean with its percentiles."""
     return {"mean": item.mean, "p10": item.p10, "p90": item.p90}
 

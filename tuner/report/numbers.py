@@ -41,6 +41,23 @@ def time_change(before_s: float, after_s: float) -> str:
     return f"{number if after.endswith(f' {unit}') else before} → {after}"
 
 
+def time_with_belief(interval_s: Interval) -> str:
+    """Return "9.8 ms (6.4–15.1)"; the ends are in the unit of the mean."""
+    text = time_text(interval_s.mean)
+    if interval_s.p90 <= interval_s.p10:
+        return text
+    written = seconds_number if text.endswith(" s") else milliseconds_number
+    return f"{text} ({written(interval_s.p10)}{DASH}{written(interval_s.p90)})"
+
+
+def number_with_belief(interval: Interval, *, digits: int) -> str:
+    """Return "1,588 (1,290–1,950)"."""
+    text = f"{interval.mean:,.{digits}f}"
+    if interval.p90 <= interval.p10:
+        return text
+    return f"{text} ({interval.p10:,.{digits}f}{DASH}{interval.p90:,.{digits}f})"
+
+
 def seconds_number(value_s: float) -> str:
     """Return the number of seconds without its unit, three digits from 1 s on."""
     if value_s >= 100.0:

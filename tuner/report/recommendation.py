@@ -11,6 +11,7 @@ from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
 from tuner.records.methods import Method
 from tuner.report.candidates import candidates_table, difference_sentence
+from tuner.report.clients import before_and_after
 from tuner.report.decision import STATE_STYLES, STATE_WORDS, decision_lines, headline
 from tuner.report.footer import measurement_part, rests_on_parts, warning_parts
 from tuner.report.layout import (
@@ -52,6 +53,8 @@ def render_recommendation(
     configs = _top(item.configs, top)
     parts: list[RenderableType] = ["", title_line(item.profile, item.title, width), ""]
     parts += _decision_part(item, best)
+    if item.decision.state is not State.OFF:
+        parts += before_and_after(_plain(item.configs), best, width=width)
     parts += ["", paragraph(item.context_line)]
     marked = _plain(item.configs) if item.decision.state is State.OFF else best
     parts += candidates_table(configs, width=width, marked=marked)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
-from tuner.records.decision import BatchRow, Schedule, TemperatureRow
+from tuner.records.decision import BatchRow, BreakEven, Schedule, TemperatureRow
 from tuner.records.methods import Method
 from tuner.report.layout import labelled
 from tuner.report.names import column_name
@@ -19,11 +19,50 @@ def schedule_parts(schedule: Schedule) -> list[RenderableType]:
     """Return the lines that say something: a schedule of one row changes nothing."""
     parts: list[RenderableType] = []
     if len(schedule.by_batch) > 1:
-        parts.append(labelled("by load", batch_text(schedule.by_batch), width=_LABEL_WIDTH))
-    if len(schedule.by_temperature) > 1:
-        text = temperature_text(schedule.by_temperature)
+        text = batch_text(schedule.by_batch) + _load_limit(schedule.pays_to_batch)
+        parts.append(labelled("by load", text, width=_LABEL_WIDTH))
+    heat = schedule.pays_to_temperature
+    if len(schedule.by_temperature) > 1 or (heat and (heat.mean or heat.p10)):
+        text = temperature_text(schedule.by_temperature) + _heat_limit(heat)
+        if schedule.methods_within_belief:
+            text += "; which method leads is within the belief at each"
         parts.append(labelled("by temperature", text, width=_LABEL_WIDTH))
     return ["", *parts] if parts else []
+
+
+def _load_limit(item: BreakEven | None) -> str:
+    """Return up to which batch speculation pays, in words."""
+    return _limit(item, "up to batch", "at every batch looked at")
+
+
+def _heat_limit(item: BreakEven | None) -> str:
+    """Return below which temperature speculation pays, in words."""
+    return _limit(item, "below T", "at every T looked at")
+
+
+def _limit(item: BreakEven | None, where: str, everywhere: str) -> str:
+    if item is None:
+        return ""
+    end = plain_number(item.looked_up_to)
+    if item.mean is None:
+        text = f"; pays {everywhere}, up to {end}"
+        return (
+            text if item.p10 is None else f"{text} (low end of the belief: {_place(item, where)})"
+        )
+    low, high = (_end(value, end) for value in (item.p10, item.p90))
+    if item.mean == 0.0:
+        return f"; pays nowhere (high end of the belief: {where} {high})"
+    return f"; pays {where} {plain_number(item.mean)} (80 % belief: {low} to {high})"
+
+
+def _place(item: BreakEven, where: str) -> str:
+    return "nowhere" if not item.p10 else f"{where} {plain_number(item.p10)}"
+
+
+def _end(value: float | None, last: str) -> str:
+    if value is None:
+        return f"beyond {last}"
+    return "nowhere" if value == 0.0 else plain_number(value)
 
 
 def batch_text(rows: Sequence[BatchRow]) -> str:
@@ -34,14 +73,12 @@ def batch_text(rows: Sequence[BatchRow]) -> str:
 
 
 def temperature_text(rows: Sequence[TemperatureRow]) -> str:
-    """Return "T below 0.8 K 5 · 0.8 and above off"."""
+    """Return "T below 0.8 K 5 · 0.8 to 1.5 off"; beyond the last nothing was measured."""
     several = _has_several_methods(rows)
     parts = []
     for place, row in enumerate(rows):
         if place == 0:
             where = f"below {plain_number(row.end_exclusive)}"
-        elif place == len(rows) - 1:
-            where = f"from {plain_number(row.start)}"
         else:
             where = f"{plain_number(row.start)} to {plain_number(row.end_exclusive)}"
         parts.append(f"{where} {_setting(row, several)}")

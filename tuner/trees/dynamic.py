@@ -35,7 +35,11 @@ SERVED_LOG_SD = 0.14
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Proposals:
-    """All nodes that a dynamic drafter proposes, level by level, the root excluded."""
+    """All nodes that dynamic drafters propose, level by level, the root excluded.
+
+    Of one drafter or of several that go as deep and as wide: shape (…, proposals), but rank and
+    depth are alike for all, shape (proposals,).
+    """
 
     #: what the choice goes by: product of confidences
     confidence: FloatArray
@@ -47,34 +51,50 @@ class Proposals:
     depth: IntArray
 
     def kept(self, nodes: int) -> IntArray:
-        """Return the ``nodes`` most confident proposals, parents first."""
-        return np.sort(np.argsort(-self.confidence, kind="stable")[:nodes])
+        """Return the ``nodes`` most confident proposals, parents first, shape (…, nodes)."""
+        order = np.argsort(-self.confidence, axis=-1, kind="stable")[..., :nodes]
+        return np.sort(order, axis=-1)
+
+    def down_to(self, depth: int) -> Proposals:
+        """Return what the same drafters propose when they go less deep."""
+        count = int(np.searchsorted(self.depth, depth, side="right"))
+        return Proposals(
+            confidence=self.confidence[..., :count],
+            chance=self.chance[..., :count],
+            parent=self.parent[..., :count],
+            rank=self.rank[:count],
+            depth=self.depth[:count],
+        )
 
 
 def propose(table: FloatArray, steps: int, topk: int, depth_discount: float = 1.0) -> Proposals:
-    """Return the proposals of a drafter whose children are accepted as in ``table``.
+    """Return the proposals of drafters whose children are accepted as in ``table``.
 
-    Its confidence in a child is the acceptance by rank times ``depth_discount`` for each level,
-    made non-increasing in rank (ranks *are* its order).
+    ``table`` has shape (…, depths, ranks). Confidence in a child is the acceptance by rank times
+    ``depth_discount`` for each level, made non-increasing in rank (ranks *are* its order).
     """
-    width = min(topk, table.shape[1])
-    trusted = np.minimum.accumulate(table[:, :width], axis=1) * depth_discount
-    confidence, chance = np.ones(1), np.ones(1)
-    index = np.array([-1])
+    width, several = min(topk, table.shape[-1]), table.shape[:-2]
+    chances = table[..., :width].reshape(-1, table.shape[-2], width)
+    trusted = np.minimum.accumulate(chances, axis=-1) * depth_discount
+    rows = np.arange(len(chances))[:, None]
+    confidence = chance = np.ones((len(rows), 1))
+    index = np.full((len(rows), 1), -1)
     levels: list[tuple[FloatArray, FloatArray, IntArray]] = []
     count = 0
     for level in range(steps):
-        own = (confidence[:, None] * trusted[level]).ravel()
-        odds = (chance[:, None] * table[level, :width]).ravel()
-        levels.append((own, odds, np.repeat(index, width)))
-        frontier = np.sort(np.argsort(-own, kind="stable")[:topk])
-        confidence, chance, index = own[frontier], odds[frontier], count + frontier
-        count += len(own)
-    sizes = [len(level[0]) for level in levels]
+        own = (confidence[:, :, None] * trusted[:, level, None]).reshape(len(rows), -1)
+        odds = (chance[:, :, None] * chances[:, level, None]).reshape(len(rows), -1)
+        levels.append((own, odds, np.repeat(index, width, axis=1)))
+        frontier = np.argsort(-own, axis=1, kind="stable")[:, :topk]
+        frontier.sort(axis=1)
+        confidence, chance, index = own[rows, frontier], odds[rows, frontier], count + frontier
+        count += own.shape[1]
+    sizes = [own.shape[1] for own, *_ in levels]
+    confidence, chance, index = (np.concatenate(part, axis=1) for part in zip(*levels, strict=True))
     return Proposals(
-        confidence=np.concatenate([level[0] for level in levels]),
-        chance=np.concatenate([level[1] for level in levels]),
-        parent=np.concatenate([level[2] for level in levels]),
+        confidence=confidence.reshape(*several, count),
+        chance=chance.reshape(*several, count),
+        parent=index.reshape(*several, count),
         rank=np.tile(np.arange(1, width + 1), count // width),
         depth=np.repeat(np.arange(1, steps + 1), sizes),
     )

@@ -31,13 +31,13 @@ CATCH_SLOPE = 0.686
 
 
 def rank_acceptance(conditional: ArrayLike, ranks: int) -> FloatArray:
-    """Return acceptance by depth and rank, shape (depth, ranks); rows sum to 1 at most.
+    """Return acceptance by depth and rank, shape (…, depth, ranks); rows sum to 1 at most.
 
     Parameters
     ----------
     conditional
-        Conditional acceptance of a chain by position, α_1 … α_depth, each in [0, 1]: what rank 1
-        catches.
+        Conditional acceptance of chains by position, α_1 … α_depth, each in [0, 1]: what rank 1
+        catches. Shape (…, depth).
     ranks
         Ranks wanted, at least 1.
 
@@ -49,15 +49,15 @@ def rank_acceptance(conditional: ArrayLike, ranks: int) -> FloatArray:
     0.63 the line is carried on; there rank 1 misses little, so little hangs on it.
     """
     chain = np.atleast_1d(np.asarray(conditional, dtype=np.float64))
-    if chain.ndim != 1 or not ((chain >= 0.0) & (chain <= 1.0)).all():
+    if not ((chain >= 0.0) & (chain <= 1.0)).all():
         raise InputError("conditional acceptance by position must be a list of chances, 0 to 1.")
     if ranks < 1:
         raise InputError(f"ranks {ranks}: at least one.")
-    table = np.zeros((len(chain), ranks))
-    table[:, 0] = chain
+    table = np.zeros((*chain.shape, ranks))
+    table[..., 0] = chain
     further = min(ranks - 1, len(TAIL))
     caught = (CATCH_INTERCEPT + CATCH_SLOPE * chain) / TAIL[:TOP_5].sum()
     # all of the tail together catches no more than there is
     caught = np.minimum(caught, 1.0 / TAIL.sum())
-    table[:, 1 : further + 1] = ((1.0 - chain) * caught)[:, None] * TAIL[:further]
+    table[..., 1 : further + 1] = ((1.0 - chain) * caught)[..., None] * TAIL[:further]
     return table

@@ -1,0 +1,122 @@
+"""How many sequences a limit on the time per token leaves room for, plain and speculative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.advise.points import LOAD_GRID, ArmPoint
+from tuner.frozen import dataclass
+from tuner.records.decision import LatencyCheck
+from tuner.records.interval import Z90, Interval
+from tuner.units import MILLI
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TpotCurve:
+    """Time per output token over LOAD_GRID, and what bounds the batch."""
+
+    tpot_s: FloatArray
+    #: standard deviation of ln TPOT that all configurations share: the plain step's
+    plain_log_sd: FloatArray
+    #: standard deviation of ln speedup; zeros for plain decoding
+    speedup_log_sd: FloatArray
+    #: sequences that fit; None = not known
+    max_batch: int | None
+
+    def largest_batch(self, limit_s: float, shared: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the largest batch within the limit where the errors are ``shared`` and ``own``.
+
+        Both count standard deviations, have one shape (n,) and so has the answer.
+        """
+        error = shared[:, None] * self.plain_log_sd + own[:, None] * self.speedup_log_sd
+        most = LOAD_GRID[-1] if self.max_batch is None else float(self.max_batch)
+        found = _largest(self.tpot_s * np.exp(error), limit_s)
+        return np.minimum(found, min(most, LOAD_GRID[-1]))
+
+    def span(self, limit_s: float) -> tuple[int, int]:
+        """Return the 10th and 90th percentile of the belief about the largest batch."""
+        sd = np.hypot(self.plain_log_sd, self.speedup_log_sd)
+        whole = replace(self, plain_log_sd=sd, speedup_log_sd=np.zeros_like(sd))
+        low, high = whole.largest_batch(limit_s, np.array([Z90, -Z90]), np.zeros(2))
+        return int(low), int(high)
+
+
+def fastest_curve(point: ArmPoint, max_batch: int | None) -> TpotCurve:
+    """Return an arm's TPOT over load, with the setting that is fastest at each batch."""
+    at = point.over_load
+    place = np.argmin(at.tpot_s, axis=1)[:, None]
+
+    def fastest(values: FloatArray) -> FloatArray:
+        return np.take_along_axis(values, place, axis=1)[:, 0]
+
+    return TpotCurve(
+        tpot_s=fastest(at.tpot_s),
+        plain_log_sd=fastest(at.baseline_log_sd),
+        speedup_log_sd=fastest(at.speedup_log_sd),
+        max_batch=max_batch,
+    )
+
+
+def latency_check(limit_ms: float | None, plain: TpotCurve, best: TpotCurve) -> LatencyCheck | None:
+    """Return the largest batches that keep TPOT within a limit, with beliefs."""
+    if limit_ms is None or np.isnan(plain.tpot_s).any():
+        return None
+    limit_s = limit_ms * MILLI
+    zero = np.zeros(1)
+    return LatencyCheck(
+        limit_s=limit_s,
+        plain_batch=int(plain.largest_batch(limit_s, zero, zero)[0]),
+        best_batch=int(best.largest_batch(limit_s, zero, zero)[0]),
+        plain_span=plain.span(limit_s),
+        best_span=best.span(limit_s),
+        gain=_user_gain(limit_s, plain, best),
+        looked_up_to=int(LOAD_GRID[-1]),
+    )
+
+
+#: Middles of nine equal shares of a standard normal distribution.
+_NORMAL_SHARES = np.array(
+    (-1.5932, -0.9674, -0.5895, -0.2822, 0.0, 0.2822, 0.5895, 0.9674, 1.5932), dtype=np.float64
+)
+
+
+def _user_gain(limit_s: float, plain: TpotCurve, best: TpotCurve) -> Interval | None:
+    """Users at the limit with speculation ÷ without; None where plain decoding misses it.
+
+    An error of the plain step moves both batches, so the ratio is surer than either: it is taken
+    for each pair of errors before its percentiles are.
+    """
+    shared, own = (grid.ravel() for grid in np.meshgrid(_NORMAL_SHARES, _NORMAL_SHARES))
+    zero = np.zeros(1)
+    central = np.floor(plain.largest_batch(limit_s, zero, zero)[0])
+    if central < 1.0:
+        return None
+    mean = float(np.floor(best.largest_batch(limit_s, zero, zero)[0]) / central)
+    before = np.floor(plain.largest_batch(limit_s, shared, own))
+    after = np.floor(best.largest_batch(limit_s, shared, own))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # neither holds even one: no gain to speak of; only speculation does: no finite one
+        ratio = np.sort(np.where(before + after == 0.0, 1.0, after / before))
+    low, high = (float(ratio[round(share * (len(ratio) - 1))]) for share in (0.1, 0.9))
+    return Interval(mean=mean, p10=min(low, mean), p90=max(high, mean))
+
+
+def _largest(tpot_s: FloatArray, limit_s: float) -> FloatArray:
+    """The last batch before TPOT first exceeds the limit, interpolated; 0 = none.
+
+    ``tpot_s`` has shape (n, batches of LOAD_GRID), the answer (n,).
+    """
+    over = tpot_s > limit_s
+    first = np.argmax(over, axis=1)
+    row, before = np.arange(len(tpot_s)), np.maximum(first - 1, 0)
+    low, high = tpot_s[row, before], tpot_s[row, first]
+    share = (limit_s - low) / np.where(high > low, high - low, 1.0)
+    found = LOAD_GRID[before] + share * (LOAD_GRID[first] - LOAD_GRID[before])
+    found = np.where(first == 0, 0.0, found)
+    held: FloatArray = np.where(over.any(axis=1), found, LOAD_GRID[-1])
+    return held
