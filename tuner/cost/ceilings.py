@@ -33,8 +33,8 @@ _SPEED_BY_FORMAT = {"bfloat16": 1.0, "fp8": 1.0, "int8": 1.0, "fp4": 1.0}
 #: without a link in the catalog.
 PCIE4_BYTES_PER_S = 25e9
 #: … and on boards that come with links of their own, both directions: TPU v5e's ICI, the slowest
-#: (its documentation), Ascend 910B's HCCS and MI300X's Infinity Fabric (assumed from public figures,
-#: 392 and 896 GB/s). Data-center GPUs with less bandwidth than the second table are single cards.
+#: (its documentation), Ascend 910B's HCCS and MI300X's Infinity Fabric (392 and 896 GB/s in public
+#: figures, assumed). Data-center GPUs with less bandwidth than the second table are single cards.
 BOARD_LINKS: dict[DeviceKind, float] = {
     DeviceKind.TPU: 400e9,
     DeviceKind.NPU: 390e9,
