@@ -25,10 +25,6 @@ from tuner.records.methods import DraftKind, Method
 #: weight of a τ that a speed implies, and of a chain that a tree implies, next to a counted chain
 #: (assumed: the predicted step is off by some ten per cent, and so is the tree's gain)
 SPEED_WEIGHT, TREE_WEIGHT = 0.25, 0.4
-#: methods whose trees are not read as chains: EAGLE-3's trees stand in papers, under heads and
-#: prompts that no served chain reached; with them the levels of served heads come out too high
-#: (left-out sources: median error of speedup .24 with, .20 without)
-_TREES_APART = frozenset({Method.EAGLE3, Method.EAGLE3_1})
 #: steps of a lookup that have a draft (assumed: prompt lookup on mixed text)
 LOOKUP_COVERAGE = 0.35
 _RATES = np.linspace(0.02, 0.98, 97)
@@ -45,8 +41,6 @@ def _cell(speed: SpeedRow, cost: CostPrior) -> AcceptanceCell | None:
     if row.method in (None, Method.NONE) or row.setting is None or row.is_random_text:
         return None
     length, numbers = row.setting
-    if numbers is not None and row.method in _TREES_APART:
-        return None
     tau, weight = speed.acceptance_length, 1.0
     if tau is not None and numbers is None:
         return None  # a counted chain stands in its own cell

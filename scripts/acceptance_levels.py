@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from scripts.acceptance_curves import LONGEST, AcceptanceCell
-from tuner.acceptance.level import design, drafter_key, recipe_key
+from tuner.acceptance.level import design, drafter_key, group_of, recipe_key
 from tuner.acceptance.positions import FloatArray, logistic
 from tuner.acceptance.shape import MAX_X, MIN_X, basis_of, offset_of
 from tuner.acceptance.temperature import temperature_shift
@@ -29,7 +30,7 @@ START: Mapping[str, float] = {
     "base": 9.0, "method": 0.6, "kind": 0.03, "method×kind": 0.03, "task": 0.12,
     "method×task": 0.04, "engine": 0.02, "size": 0.05, "draft share": 0.1,
     "context": 0.2, "temperature": 0.02, "target": 0.05, "drafter": 0.08, "recipe": 0.05,
-    "source": 0.3, "series": 0.03, "data": 0.03,
+    "source": 0.3, "method×engine": 0.05, "series": 0.03, "data": 0.03,
 }  # fmt: skip
 FIXED = frozenset({"base", "size", "draft share", "context", "temperature"})
 RESIDUAL_VARIANCE = 0.05
@@ -79,8 +80,7 @@ def query_of(cell: AcceptanceCell, task: Task, *, known_series: bool = False) ->
 
 def implied_level(cell: AcceptanceCell, law: ShapeLaw) -> tuple[float, float]:
     """Return the level at temperature 0 that gives a cell's τ, and its variance."""
-    offset = offset_of(law, cell.method, cell.task)
-    table = _lengths_by_level(law, cell.method, offset)
+    table = _lengths_by_level(law, cell.method, cell.task)
     total, precision, largest = 0.0, 0.0, 0.0
     for k, length in cell.lengths.items():
         column = table[:, min(k, LONGEST) - 1]
@@ -102,8 +102,10 @@ def shift_of(cell: AcceptanceCell, level: float) -> float:
     return level - at_zero
 
 
-def _lengths_by_level(law: ShapeLaw, method: Method, offset: FloatArray) -> FloatArray:
+@lru_cache(maxsize=256)
+def _lengths_by_level(law: ShapeLaw, method: Method, task: Task | None) -> FloatArray:
     """Return ln τ by level (rows of the grid) and K, kept monotone in the level."""
+    offset = offset_of(law, method, task)
     basis = basis_of(method, LONGEST)
     x = np.clip(_GRID - 1.0, MIN_X, MAX_X)[:, None]
     numbers = law.base + x * law.slope + x * x * law.bend + offset
@@ -139,14 +141,6 @@ def effects_of(cell: AcceptanceCell) -> list[tuple[str, str, float]]:
     if cell.temperature is None:
         effects.append(("temperature", "temperature not stated", 1.0))
     return effects
-
-
-def group_of(term: str) -> str:
-    """Return the group of a term of ``tuner.acceptance.level.design``."""
-    if "×" in term:
-        last = term.rpartition("×")[2]
-        return "method×kind" if last.startswith(("dense", "moe")) else "method×task"
-    return term.partition(":")[0]
 
 
 def fit_levels(
@@ -219,7 +213,7 @@ def length_at_temperature(
     cell: AcceptanceCell, k: int, greedy_length: float, law: ShapeLaw
 ) -> float:
     """Return τ at K = ``k`` under a cell's temperature, given τ at temperature 0."""
-    table = _lengths_by_level(law, cell.method, offset_of(law, cell.method, cell.task))
+    table = _lengths_by_level(law, cell.method, cell.task)
     column = table[:, min(k, LONGEST) - 1]
     level = float(np.interp(np.log(greedy_length), column, _GRID))
     moved = level + temperature_shift(level, query_of(cell, cell.task or Task.CHAT))

@@ -87,9 +87,11 @@ def test_levels_pool_sources_and_keep_the_difference_of_methods():
                 levels.append((level, 0.01))
     found = fit_levels(cells, levels)
     at = {name: found.mean[place] for place, name in enumerate(found.names)}
-    assert at["method:mtp"] - at["method:eagle3"] + at["mtp×dense"] - at["eagle3×dense"] == (
-        pytest.approx(0.6, abs=0.15)
-    )
+    apart = [
+        at["method:mtp"] - at["method:eagle3"],
+        *(at[f"mtp×{name}"] - at[f"eagle3×{name}"] for name in ("dense", "engine:vllm")),
+    ]
+    assert sum(apart) == pytest.approx(0.6, abs=0.15)
     assert at["task:code"] - at["task:chat"] == pytest.approx(0.5, abs=0.2)
 
 

@@ -155,3 +155,19 @@ def test_users_of_a_real_profile_bracket_the_central_answer() -> None:
         assert span is not None
         assert span[0] <= count <= span[1]
     assert found.best_batch > found.plain_batch
+
+
+def test_methods_that_nothing_tells_apart_are_said_to_be_alike() -> None:
+    text = CASE.replace("methods: [eagle3]", "methods: [eagle3, dflash]").replace(
+        "temperature: 0", "temperature: 0.7"
+    )
+    alike = recommend(parse_profile(text, file="case.yaml", name="case")).schedule
+    methods = {row.method for row in alike.by_temperature}
+    assert alike.methods_within_belief == (len(methods) > 1)
+    sure = text.replace(
+        "latency_target",
+        "overrides: {acceptance_rate: {eagle3: 0.9, dflash: 0.2}, draft_cost_ratio: 0.02}\n"
+        "latency_target",
+    )
+    found = recommend(parse_profile(sure, file="case.yaml", name="case")).schedule
+    assert not found.methods_within_belief

@@ -62,6 +62,26 @@ def result_of(text: str) -> dict[str, Any] | None:
     return profiles_[0]
 
 
+def assert_beliefs_hold(item: dict[str, Any]) -> None:
+    """The centre of each belief is the number beside it, inside its ends."""
+    beliefs = item["beliefs"]
+    beside = {
+        "step_cost_ratio": item["step_cost_ratio"],
+        "output_tok_s": item["output_tok_s"],
+        "chunk_gap_ms": item["chunk_gap_ms"],
+        "request_tpot_p99_ms": item["request_tpot_ms"]["p99"],
+        "e2e_ms": item["e2e_ms"],
+        "usd_per_million_tokens": item["usd_per_million_tokens"],
+    }
+    assert beliefs.keys() == beside.keys()
+    for name, mean in beside.items():
+        assert beliefs[name]["mean"] == pytest.approx(mean, rel=1e-9)
+        assert beliefs[name]["p10"] <= beliefs[name]["mean"] <= beliefs[name]["p90"]
+    # one step brings τ tokens to each sequence, so gap ÷ τ is the time a token
+    tau, tpot = item["acceptance_length"]["mean"], item["tpot_ms"]["mean"]
+    assert beliefs["chunk_gap_ms"]["mean"] == pytest.approx(tau * tpot, rel=1e-6)
+
+
 @given(profiles())
 @settings(deadline=None, derandomize=True, max_examples=60)
 def test_identities_of_the_contract(text: str) -> None:
@@ -79,6 +99,7 @@ def test_identities_of_the_contract(text: str) -> None:
         assert item["output_tok_s"] == pytest.approx(item["batch"] / tpot_s, rel=1e-9)
         for name in ("acceptance_length", "tpot_ms", "speedup"):
             assert item[name]["p10"] <= item[name]["mean"] <= item[name]["p90"]
+        assert_beliefs_hold(item)
         survival = item["acceptance_per_position"]
         if item["tree"] is None:
             assert 1.0 <= tau <= item["num_speculative_tokens"] + 1.0

@@ -55,7 +55,7 @@ def step_tokens(
 
 
 @pytest.mark.parametrize("survival", SURVIVALS)
-@pytest.mark.parametrize("output_tokens", [200, 400, 1600])
+@pytest.mark.parametrize("output_tokens", [32, 64, 200, 400, 1600])
 def test_luck_of_a_request_is_that_of_simulated_requests(
     survival: tuple[float, ...], output_tokens: int
 ) -> None:
@@ -67,8 +67,11 @@ def test_luck_of_a_request_is_that_of_simulated_requests(
     # one step takes τ times the mean time per token
     per_token = needed * tau / output_tokens
     half, slow = request_tpot_s(1.0, survival, float(output_tokens))
-    assert half == pytest.approx(float(np.quantile(per_token, 0.5)), rel=0.02)
-    assert slow == pytest.approx(float(np.quantile(per_token, 0.99)), rel=0.04)
+    # a short answer is a whole number of few steps
+    near = 0.05 if output_tokens < 100 else 0.02
+    assert half == pytest.approx(float(np.quantile(per_token, 0.5)), rel=near)
+    assert slow == pytest.approx(float(np.quantile(per_token, 0.99)), rel=2 * near)
+    assert slow <= tau
 
 
 def test_plain_decoding_has_no_luck() -> None:
@@ -122,9 +125,15 @@ def test_beliefs_are_quantiles_of_drawn_times_per_token() -> None:
 
 def test_nothing_is_believed_about_an_unknown_target() -> None:
     nothing = client_beliefs(
-        load(), step_ratio=Interval.exact(1.3), tpot_s=None, gap_s=None, slow_s=None, delta_s=None, tokens_per_s=None,
+        load(),
+        step_ratio=Interval.exact(1.3),
+        tpot_s=None,
+        gap_s=None,
+        slow_s=None,
+        delta_s=None,
+        tokens_per_s=None,
         usd_per_million=None,
-    )  # fmt: skip
+    )
     assert nothing is None
 
 

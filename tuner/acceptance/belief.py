@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from tuner.acceptance.disagreement import widen_disagreeing
 from tuner.acceptance.evidence import Measured, add_observation
-from tuner.acceptance.level import beyond_training, design, drafter_key, is_lookup, recipe_key
+from tuner.acceptance.level import (
+    beyond_training,
+    design,
+    drafter_key,
+    group_of,
+    is_lookup,
+    recipe_key,
+)
 from tuner.acceptance.positions import FloatArray, lengths_of, logistic, survival_of
 from tuner.acceptance.posterior import (
     COPIED_POSITION_SD,
@@ -268,8 +275,7 @@ def _places(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[IntArray, F
             places.append(prior.index[name])
             values.append(value)
         else:
-            group = "method×task" if "×" in name else name.partition(":")[0]
-            unknown += (prior.spread.get(group, 0.0) * value) ** 2
+            unknown += (prior.spread.get(group_of(name), 0.0) * value) ** 2
     return np.array(places, dtype=np.int64), np.array(values), unknown
 
 

@@ -16,6 +16,10 @@ LARGE_ACTIVE_PARAMS = 16e9
 #: Context that public EAGLE heads were trained on where the drafter does not say: 2048 tokens
 #: (their configs' max_position_embeddings; Arulmurugan's factorial, Jella et al.).
 HEAD_CONTEXT = 2048.0
+#: What stands for the engine of papers: their own code on top of transformers, and whatever else
+#: the product does not configure. The same head accepts more there than in a served engine
+#: (prompts, precision, trees built by hand).
+RESEARCH = "research"
 #: Methods whose heads are trained on short text unless stated.
 SHORT_CONTEXT_METHODS = frozenset({Method.EAGLE, Method.EAGLE2, Method.EAGLE3, Method.MEDUSA})
 
@@ -83,8 +87,9 @@ def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
     ]
     if pooled is not query.method:
         terms.append((f"method:{query.method}", 1.0))
-    if query.engine is not None:
-        terms.append((f"engine:{query.engine}", 1.0))
+    engine = RESEARCH if query.engine is None else query.engine.value
+    terms.append((f"engine:{engine}", 1.0))
+    terms.append((f"{pooled}×engine:{engine}", 1.0))
     if query.target.total_params > 0.0:
         size = math.log(query.target.total_params / REFERENCE_PARAMS)
         terms.append(("size", size))
@@ -95,6 +100,16 @@ def design(query: AcceptanceQuery) -> tuple[tuple[str, float], ...]:
     if context > 0.0:
         terms.append(("context", context))
     return tuple(terms)
+
+
+def group_of(term: str) -> str:
+    """Return the group of a term of ``design``, which shares a spread."""
+    if "×" not in term:
+        return term.partition(":")[0]
+    last = term.rpartition("×")[2]
+    if last.startswith("engine:"):
+        return "method×engine"
+    return "method×kind" if last.startswith(("dense", "moe")) else "method×task"
 
 
 def is_lookup(method: Method) -> bool:

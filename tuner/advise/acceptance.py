@@ -338,7 +338,7 @@ def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
         trained_depth=drafter.trained_depth if drafter else None,
         max_context=drafter.max_context if drafter else None,
         context_tokens=situation.context_tokens,
-        engine=situation.engine,
+        engine=situation.engine if situation.setup is None else situation.setup.engine,
     )
 
 

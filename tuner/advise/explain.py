@@ -260,17 +260,21 @@ def assumptions_of(
                 source=_cost_source(model),
             )
         )
-    return (*dict.fromkeys(found), *situation.assumptions, *_margins(situation, ranked))
+    return (*dict.fromkeys(found), *situation.assumptions, *_memory_margin(situation, ranked))
 
 
-def _margins(situation: Situation, ranked: Sequence[ArmPoint]) -> Iterator[Assumption]:
-    """Limits that no measurement gave: the belief that switches on, and memory that is usable."""
-    yield Assumption(
+def decision_margin() -> Assumption:
+    """Return the belief that switches speculation on, which no measurement gave."""
+    return Assumption(
         what="on from",
         value=f"{percent(ON_CONFIDENCE)} sure that it pays",
         kind=AssumptionKind.DEFAULT,
         source="assumed (tuner/optimize/choice.py)",
     )
+
+
+def _memory_margin(situation: Situation, ranked: Sequence[ArmPoint]) -> Iterator[Assumption]:
+    """What of the memory is taken as usable, and what is assumed to be taken from it."""
     memory = ranked[0].memory if ranked else None
     if memory is None or situation.setup is None:
         return
@@ -278,9 +282,9 @@ def _margins(situation: Situation, ranked: Sequence[ArmPoint]) -> Iterator[Assum
     yield Assumption(
         what="memory",
         value=(
-            f"{memory.usable_bytes / GIGA:.1f} of {whole / GIGA:.1f} GB a device, less "
-            f"{(memory.activation_bytes + memory.graph_bytes) / GIGA:.1f} GB for activations and "
-            "graphs"
+            f"{memory.usable_bytes / GIGA:.1f} of {whole / GIGA:.1f} GB a device usable, "
+            f"{(memory.activation_bytes + memory.graph_bytes) / GIGA:.1f} GB of it for activations "
+            "and graphs (assumed)"
         ),
         kind=AssumptionKind.DEFAULT,
         source="the engine's default share; driver, activations and graphs assumed "

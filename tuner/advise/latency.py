@@ -159,7 +159,8 @@ def request_tpot_s(
 
     A request of n tokens takes about n/τ steps, whose number varies by renewal theory with
     variance n Var(L) / τ³ (L = tokens of a step), times the design effect of steps that resemble
-    each other within a request (``tuner.acceptance.evidence``). All steps take the same time.
+    each other within a request (``tuner.acceptance.evidence``). All steps take the same time, and
+    none gives less than a token, so no request takes more than τ times the mean.
     """
     if not per_position:
         return tpot_s, tpot_s
@@ -169,7 +170,7 @@ def request_tpot_s(
     variance = max(square - tau * tau, 0.0)
     steps = max(output_tokens / tau, 1.0)
     spread = math.sqrt(DESIGN_EFFECT * variance / (tau * tau * steps))
-    return tpot_s, tpot_s * math.exp(_Z99 * spread)
+    return tpot_s, tpot_s * min(math.exp(_Z99 * spread), tau)
 
 
 def chunk_tokens_p99(per_position: tuple[float, ...]) -> int:

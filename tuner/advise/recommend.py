@@ -11,7 +11,14 @@ from tuner.advise.arms import build_arms
 from tuner.advise.capacity import TpotCurve, fastest_curve, latency_check
 from tuner.advise.commands import commands_of
 from tuner.advise.evaluate import cost_model
-from tuner.advise.explain import assumptions_of, context_line, decision_of, flatness_of, title_of
+from tuner.advise.explain import (
+    assumptions_of,
+    context_line,
+    decision_margin,
+    decision_of,
+    flatness_of,
+    title_of,
+)
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.latency import request_gain, request_targets
@@ -97,7 +104,10 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
             ),
             *_more_warnings(found, known, best),
         ),
-        assumptions=assumptions_of(found.situation, ranked[:1], found.model, known),
+        assumptions=(
+            *assumptions_of(found.situation, ranked[:1], found.model, known),
+            decision_margin(),
+        ),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),

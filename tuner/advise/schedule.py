@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +101,9 @@ def break_even(
 
 def by_temperature(
     situation: Situation, knowledge: Knowledge, points: Sequence[ArmPoint], chosen: Prediction
-) -> tuple[tuple[TemperatureRow, ...], BreakEven | None]:
-    """Return the temperature switch over the given arms, and below which temperature it pays.
+) -> tuple[tuple[TemperatureRow, ...], BreakEven | None, bool]:
+    """Return the temperature switch over the given arms, below which temperature it pays, and
+    whether the order of its methods is within the belief.
 
     All at the profile's load and tasks. Step time does not depend on temperature; acceptance does.
     Arms come best first. The row of the profile's own temperature has the configuration that was
@@ -119,9 +121,10 @@ def by_temperature(
     table = np.vstack(speeds)
     best = 1 + place_of(points[0].arm, chosen.config)
     fixed = {} if own is None else {own: best if chosen.speedup.mean > 1.0 else 0}
-    rows = []
+    rows, used = [], []
     for first, last, setting in segments(table, fixed=fixed):
         arm, place = settings[setting]
+        used.append(setting)
         rows.append(
             TemperatureRow(
                 start=heats[first],
@@ -132,9 +135,31 @@ def by_temperature(
                 tree=_tree(arm, place) if arm else None,
             )
         )
+    doubt = np.concatenate(doubts)
     drafting = table[1:]
-    log_sd = np.concatenate(doubts)[1:][drafting.argmax(axis=0)]
-    return tuple(rows), break_even(drafting.max(axis=0), log_sd, np.array(heats))
+    log_sd = doubt[1:][drafting.argmax(axis=0)]
+    return (
+        tuple(rows),
+        break_even(drafting.max(axis=0), log_sd, np.array(heats)),
+        _within_belief([item for item in used if settings[item][0]], settings, table, doubt),
+    )
+
+
+def _within_belief(
+    used: Sequence[int],
+    settings: Sequence[tuple[Arm | None, int]],
+    speed: FloatArray,
+    log_sd: FloatArray,
+) -> bool:
+    """Whether rows of different arms are nowhere further apart than their belief allows.
+
+    Errors of two arms are taken as independent. False where one arm has all rows.
+    """
+    pairs = [(a, b) for a, b in pairwise(used) if settings[a][0] is not settings[b][0]]
+    return bool(pairs) and all(
+        (np.abs(np.log(speed[a] / speed[b])) < Z90 * np.hypot(log_sd[a], log_sd[b])).all()
+        for a, b in pairs
+    )
 
 
 def _temperatures(situation: Situation) -> tuple[tuple[float, ...], int | None]:
@@ -171,10 +196,11 @@ def build_schedule(
         return Schedule()
     known = situation.setup is not None
     batches, to_batch = by_batch(points[0], chosen) if known else ((), None)
-    heats, to_temperature = by_temperature(situation, knowledge, points, chosen)
+    heats, to_temperature, alike = by_temperature(situation, knowledge, points, chosen)
     return Schedule(
         by_batch=batches,
         by_temperature=heats,
         pays_to_batch=to_batch,
         pays_to_temperature=to_temperature,
+        methods_within_belief=alike,
     )

@@ -11,6 +11,7 @@ from tuner.cost.model import CostModel
 from tuner.engines import serves
 from tuner.frozen import dataclass
 from tuner.records.cost import DraftPlan
+from tuner.records.interval import Interval
 from tuner.records.methods import DRAFT_KIND, Method
 from tuner.records.model import Drafter
 from tuner.records.sources import Grade, Source, Warning_
@@ -73,14 +74,17 @@ def train_or_not(
     runs = "; ".join(
         f"{_hours(run.gpu_hours)} GPU-hours ({run.what}; {run.source.reference})" for run in RUNS
     )
-    tau = float(own.acceptance_length[0])
+    tau = Interval.lognormal(
+        float(own.acceptance_length[0]), float(own.acceptance_log_sd[0]), lower=1.0
+    )
+    gain = Interval.lognormal(tau.mean / needed, float(own.speedup_log_sd[0]))
     return Warning_(
         code="train-or-not",
         message=(
             f"training an EAGLE-3 head would pay at K {TOKENS} once α exceeds "
             f"{break_even_rate(needed):.2f} (τ above {needed:.2f}); heads of such targets are "
-            f"expected to reach τ {tau:.2f} here, {tau / needed:.2f}× as fast. Order of effort: "
-            f"{runs}."
+            f"expected to reach τ {tau.mean:.2f} ({tau.p10:.2f}–{tau.p90:.2f}) here, "
+            f"{gain.mean:.2f}× ({gain.p10:.2f}–{gain.p90:.2f}) as fast. Order of effort: {runs}."
         ),
     )
 

@@ -126,6 +126,7 @@ SCHEDULE = record(
     by_temperature=array(record(**{"from": NUMBER, "to_exclusive": NUMBER}, **SCHEDULE_ROW)),
     pays_to_batch=BREAK_EVEN,
     pays_to_temperature=BREAK_EVEN,
+    methods_within_belief=FLAG,
 )
 COMMAND = sometimes(
     record(version=TEXT, argv=array(TEXT), shell=TEXT, config={"type": "object"}),

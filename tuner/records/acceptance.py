@@ -61,6 +61,7 @@ class AcceptanceQuery:
     max_context: int | None = None
     #: tokens of context at which decoding runs (prompt + half of the output)
     context_tokens: float = 1024.0
+    #: None = the own code of papers, and other programs that the product does not configure
     engine: Engine | None = None
     #: published series that the question continues, and its data set; None = a setup of its own
     series: str | None = None

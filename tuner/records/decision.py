@@ -93,6 +93,8 @@ class Schedule:
     #: None = not looked at, or more than one such place
     pays_to_batch: BreakEven | None = None
     pays_to_temperature: BreakEven | None = None
+    #: rows by temperature name methods whose order is within the belief at all of them
+    methods_within_belief: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

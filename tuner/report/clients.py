@@ -9,15 +9,17 @@ from rich.console import RenderableType
 from tuner.frozen import dataclass
 from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.report.layout import Column, fitted_table, paragraph
-from tuner.report.names import column_name, setting_text
+from tuner.report.names import column_name, drafter_text, setting_text
 from tuner.report.numbers import number_with_belief, plain_number, time_text, time_with_belief
 
 #: beyond this many configurations a second table is no longer read
 MOST_ROWS = 16
+#: shortest form of a drafter's name beside the numbers
+_SHORTEST_DRAFTER = 10
 HEADING = "what clients see"
 _CONDITION = (
     "80 % belief in brackets, at this batch; request: prefill as computed, no queueing; "
-    "slowest 1 %: of requests, by luck of acceptance"
+    "slowest 1 %: of requests, by luck of acceptance (clustering assumed)"
 )
 
 
@@ -77,7 +79,9 @@ def before_and_after(
 def _legend(best: Prediction) -> str:
     tokens = best.chunk_tokens_p99 or 1
     chunk = f"chunks: up to {tokens} tokens at once in 99 of 100; " if tokens > 1 else ""
-    return chunk + _CONDITION
+    later = _first_token(best).removeprefix("+ ")
+    first = f"; first token: {later} later, the drafter's share of prefill" if later else ""
+    return chunk + _CONDITION + first
 
 
 def client_table(configs: Sequence[Prediction], *, width: int) -> list[RenderableType]:
@@ -97,6 +101,13 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
             align="left",
         ),
         Column(
+            title="drafter",
+            cells=_drafters(configs),
+            align="left",
+            shortest=_SHORTEST_DRAFTER,
+            drop_order=1,
+        ),
+        Column(
             title="setting",
             cells=tuple(setting_text(item.config) for item in configs),
             align="left",
@@ -105,10 +116,10 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
         Column(title="T", cells=_where_they_differ([item.temperature for item in configs])),
         Column(title="between chunks", cells=cells(_LINES[1].cell), align="left"),
         Column(title="whole request", cells=cells(_LINES[0].cell), align="left"),
-        Column(title="tokens/s", cells=cells(_LINES[3].cell), align="left", drop_order=2),
-        Column(title="$/M tokens", cells=cells(_dollars), align="left", drop_order=1),
-        Column(title="TPOT, slowest 1 %", cells=cells(_LINES[2].cell), align="left", drop_order=4),
-        Column(title="first token", cells=tuple(map(_first_token, configs)), drop_order=3),
+        Column(title="tokens/s", cells=cells(_LINES[3].cell), align="left", drop_order=3),
+        Column(title="$/M tokens", cells=cells(_dollars), align="left", drop_order=2),
+        Column(title="TPOT, slowest 1 %", cells=cells(_LINES[2].cell), align="left", drop_order=5),
+        Column(title="first token", cells=tuple(map(_first_token, configs)), drop_order=4),
     ]
     table = fitted_table(columns, width=width, indent=4)
     return ["", paragraph(HEADING), table, paragraph(_table_legend(table.titles), style="dim")]
@@ -117,10 +128,17 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
 def _table_legend(titles: Sequence[str]) -> str:
     parts = ["80 % belief in brackets, at this batch; request: prefill as computed, no queueing"]
     if "TPOT, slowest 1 %" in titles:
-        parts.append("slowest 1 %: of requests, by luck of acceptance")
+        parts.append("slowest 1 %: of requests, by luck of acceptance (clustering assumed)")
     if "first token" in titles:
         parts.append("first token: later than plain by the drafter's share of prefill")
     return "; ".join(parts)
+
+
+def _drafters(configs: Sequence[Prediction]) -> tuple[str, ...]:
+    """Return names of drafters where one method has several; else nothing needs telling apart."""
+    names = [(item.config.method, drafter_text(item.config)) for item in configs]
+    several = len(set(names)) > len({method for method, _name in names})
+    return tuple(name if several else "" for _method, name in names)
 
 
 def _where_they_differ(values: Sequence[float]) -> tuple[str, ...]:

@@ -243,6 +243,7 @@ def schedule_dict(item: Schedule) -> Json:
         ],
         "pays_to_batch": _break_even_dict(item.pays_to_batch),
         "pays_to_temperature": _break_even_dict(item.pays_to_temperature),
+        "methods_within_belief": item.methods_within_belief,
     }
 
 

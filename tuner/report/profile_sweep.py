@@ -47,11 +47,22 @@ def render_profile_sweep(
         title_line(sweep.profile, sweep.title, width),
         "",
         _table(sweep, width),
+        *_legend(sweep),
         "",
         literal(plot),
         "",
         paragraph(sweep_sentence(sweep)),
     ]
+
+
+def _legend(sweep: ProfileSweep) -> list[RenderableType]:
+    """Return what the spans are of, where there are any."""
+    if all(point.speedup.p90 <= point.speedup.p10 for point in sweep.points):
+        return []
+    text = "80 %: belief about the speedup"
+    if any(point.plain_tpot_s is not None for point in sweep.points):
+        text += "; times at the central plain step"
+    return [paragraph(text, style="dim")]
 
 
 def sweep_sentence(sweep: ProfileSweep) -> str:

@@ -24,6 +24,8 @@ def schedule_parts(schedule: Schedule) -> list[RenderableType]:
     heat = schedule.pays_to_temperature
     if len(schedule.by_temperature) > 1 or (heat and (heat.mean or heat.p10)):
         text = temperature_text(schedule.by_temperature) + _heat_limit(heat)
+        if schedule.methods_within_belief:
+            text += "; which method leads is within the belief at each"
         parts.append(labelled("by temperature", text, width=_LABEL_WIDTH))
     return ["", *parts] if parts else []
 
