@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from tuner.speedup import formula_step_cost
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluated:
     """An arm over (batches, settings), or over settings; times are NaN for an unknown target."""
 
@@ -49,8 +50,9 @@ class Evaluated:
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Evaluated:
         """Return the same with ``change`` applied to every array."""
-        return replace(
-            self,
+        return Evaluated(
+            arm=self.arm,
+            acceptance=self.acceptance,
             batch=change(self.batch),
             acceptance_length=change(self.acceptance_length),
             acceptance_log_sd=change(self.acceptance_log_sd),
@@ -61,24 +63,26 @@ class Evaluated:
             overhead=change(self.overhead),
             draft_pass=change(self.draft_pass),
             ratio_log_sd=change(self.ratio_log_sd),
+            evidence=self.evidence,
+            notes=self.notes,
         )
 
-    @property
+    @cached_property
     def step_ratio(self) -> FloatArray:
         """Time of a step ÷ time of a plain step."""
         return self.draft + self.verify + self.overhead
 
-    @property
+    @cached_property
     def speedup(self) -> FloatArray:
         """Plain time per token ÷ speculative time per token, at equal batch."""
         return self.acceptance_length / self.step_ratio
 
-    @property
+    @cached_property
     def speedup_log_sd(self) -> FloatArray:
         """Standard deviation of ln speedup; acceptance and cost errors are independent."""
         return np.hypot(self.acceptance_log_sd, self.ratio_log_sd)
 
-    @property
+    @cached_property
     def tpot_s(self) -> FloatArray:
         """Time per output token of one sequence, seconds."""
         return self.baseline_s / self.speedup
