@@ -112,11 +112,11 @@ def _rates(rule: VerifyRule, sampling: Sampling, mean_margin: float) -> FloatArr
         shared = OVERLAP * np.minimum(rival, own_rival)
         same = np.minimum(first, own) + both * shared
         # the drafter's first choice is one of the rivals: two tokens change places
-        crossed = np.where(kept >= 1.0, np.minimum(own, rival), 0.0)
-        crossed += OVERLAP * np.where(own_kept >= 1.0, np.minimum(first, own_rival), 0.0)
+        crossed = np.minimum(own, rival) * (kept >= 1.0)
+        crossed += np.minimum(first, own_rival) * (OVERLAP * (own_kept >= 1.0))
         other = crossed + np.maximum(both - 1.0, 0.0) * shared
     else:
-        same, other = first, np.where(kept >= 1.0, rival, 0.0)
+        same, other = first, rival * (kept >= 1.0)
     rate = (other + agreement * (same - other)).mean(axis=1)
     if rule is VerifyRule.BLOCK:
         rate = logistic(logit(rate) + BLOCK_GAIN)
@@ -135,7 +135,7 @@ def _first_choice(
     The number kept is a scalar unless it depends on the margin.
     """
     temperature = max(sampling.temperature, 1e-6)
-    odds = np.exp(-np.minimum(margin / temperature, 700.0))
+    odds = np.exp(margin * (-1.0 / temperature))
     most = RIVALS if sampling.top_k is None else min(RIVALS, max(sampling.top_k - 1, 0))
     kept: FloatArray = np.array(float(most))
     if sampling.min_p is not None:

@@ -196,12 +196,13 @@ def _evaluated(
     situation: Situation, arm: Arm, acceptance: ArmAcceptance, batch: FloatArray, times: StepTimes
 ) -> Evaluated:
     base = times.baseline_s
+    each = np.zeros(base.shape)
     return Evaluated(
         arm=arm,
         acceptance=acceptance,
-        batch=np.broadcast_to(batch, base.shape),
-        acceptance_length=np.broadcast_to(acceptance.acceptance_length, base.shape),
-        acceptance_log_sd=np.broadcast_to(acceptance.log_sd, base.shape),
+        batch=batch + each,
+        acceptance_length=acceptance.acceptance_length + each,
+        acceptance_log_sd=acceptance.log_sd + each,
         baseline_s=base if situation.setup is not None else np.full(base.shape, np.nan),
         baseline_log_sd=times.baseline_log_sd,
         draft=times.draft_s / base,
