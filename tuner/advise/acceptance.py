@@ -48,9 +48,10 @@ class ArmAcceptance:
 
     def per_position(self, index: int) -> tuple[float, ...]:
         """Survival by position (a tree: by depth) that gives exactly the mixed τ."""
-        steps = np.diff(self.curves[index])
-        depth = int(np.flatnonzero(steps > 0.0)[-1]) + 1 if (steps > 0.0).any() else 0
-        return tuple(steps[:depth].tolist())
+        curve = self.curves[index]
+        steps = curve[1:] - curve[:-1]
+        longer = np.flatnonzero(steps > 0.0)
+        return tuple(steps[: longer[-1] + 1].tolist()) if longer.size else ()
 
     @property
     def coverage(self) -> float:

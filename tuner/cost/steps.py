@@ -98,7 +98,7 @@ def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> P
     gradient[INDEX["speculation_tax_s"]] += fixed
     gradient[INDEX["speculation_tax_share"]] += share * baseline.seconds
     gradient[INDEX["speculation_token_s"]] += by_token
-    seconds = fixed + share * baseline.seconds + by_token + counts.copied_s
+    seconds = fixed + share * baseline.seconds + by_token + counts.copied_s * terms.batch
     return PassTimes(seconds, gradient)
 
 
