@@ -1,8 +1,8 @@
 """Processor time of one whole recommendation inside a process, beside one point of aiconfigurator.
 
-Every recommendation is asked with a prompt length that was not asked before, so nothing that depends
-on the load is remembered. What depends on target and devices alone is: a process that answers one
-profile pays for it once, as the rival pays for reading its tables, which is left out too.
+Every recommendation is asked with a prompt length that was not asked before, so nothing that
+depends on the load is remembered. What depends on target and devices alone is: a process that
+answers one profile pays for it once, as the rival pays for reading its tables, which is left out.
 """
 
 from __future__ import annotations
