@@ -207,12 +207,14 @@ def step_times(own: Mapping[str, Any]) -> str:
         for name, n in serving["rows"].items()
     ]
     left = ", ".join(serving["left out"]) or "none"
+    spread = ", ".join(serving.get("left out, decode workers not stated", [])) or "none"
     return (
         "## Step times\n\n"
         + markdown_table(("against", "points", "median error", "p90", "median by batch"), rows)
         + "\n"
         + markdown_table(("plain serving run", "measured ms", "predicted ms", "error"), named)
-        + f"\nLeft out because the id states no concurrency: {left}.\n"
+        + f"\nLeft out because the id states no concurrency: {left}. Left out because it is spread "
+        + f"over decode workers whose number is not stated: {spread}.\n"
     )
 
 

@@ -156,7 +156,8 @@ def plain_serving(prior: CostPrior, path: Path = DATA / f"{SERVING_SOURCE}.csv")
         }
         stream.seek(0)
         ids = [row["id"] for row in csv.DictReader(stream)]
-    served = read_serving(path)
+    stated = read_serving(path)
+    served = [run for run in stated if run.is_one_worker]
     errors = [predicted_tpot_s(prior, run) / run.tpot_s - 1.0 for run in served]
     scored = {run.name for run in served}
     rivals = [abs(value) for name, value in other.items() if name in scored]
@@ -172,7 +173,8 @@ def plain_serving(prior: CostPrior, path: Path = DATA / f"{SERVING_SOURCE}.csv")
             "product on the same rows, median": quantile(same, 0.5),
             "product on the same rows, p90": quantile(same, 0.9),
         },
-        "left out": [name for name in ids if name not in scored],
+        "left out": [name for name in ids if name not in {run.name for run in stated}],
+        "left out, decode workers not stated": [r.name for r in stated if not r.is_one_worker],
         "rows": {
             run.name: {
                 "measured_ms": run.tpot_s / MILLI,
@@ -187,9 +189,8 @@ def plain_serving(prior: CostPrior, path: Path = DATA / f"{SERVING_SOURCE}.csv")
 def predicted_tpot_s(prior: CostPrior, run: Serving) -> float:
     """Return TPOT at a fixed concurrency: a decode step, plus the prefills that share the engine.
 
-    In a closed loop every finished request is followed by a prompt. Where one engine does both, a
-    step that carries a prompt lasts as long as its prefill, and each output token meets its share
-    of the other sequences' prompts.
+    Where one engine does both, a step that carries a prompt lasts as long as its prefill, and each
+    output token meets its share of the other sequences' prompts.
     """
     model = learn(prior, run.setup)
     times = model.step(
@@ -203,4 +204,4 @@ def predicted_tpot_s(prior: CostPrior, run: Serving) -> float:
     if run.is_disaggregated:
         return step_s
     longer_s = max(model.prefill_s(run.prompt_tokens) - step_s, 0.0)
-    return step_s + (run.batch - 1.0) * longer_s / run.output_tokens
+    return step_s + run.prefill_share * longer_s

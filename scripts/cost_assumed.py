@@ -25,6 +25,7 @@ ASSUMED_MEAN: dict[str, float] = {
     "expert_evenness": 0.90,
     "collective_scale": 1.0,
     "draft_scale": 1.0,
+    "draft_model_scale": 1.0,
     "draft_pass_overhead_s": 200e-6,
     "speculation_tax_s": 0.5e-3,
     "speculation_tax_share": 0.02,
@@ -47,6 +48,7 @@ ASSUMED_SD: dict[str, float] = {
     "expert_evenness": 0.03,
     "collective_scale": 0.4,
     "draft_scale": 0.15,
+    "draft_model_scale": 0.05,
     "draft_pass_overhead_s": 0.5,
     "speculation_tax_s": 0.6,
     "speculation_tax_share": 0.6,
@@ -70,6 +72,7 @@ SPREAD_FLOOR: dict[str, float] = {
     "expert_evenness": 0.06,
     "collective_scale": 0.35,
     "draft_scale": 0.25,
+    "draft_model_scale": 0.40,
     "draft_pass_overhead_s": 0.45,
     "speculation_tax_s": 0.70,
     "speculation_tax_share": 0.60,
@@ -93,6 +96,7 @@ LEVEL_SD: dict[str, float] = {
     "expert_evenness": 0.05,
     "collective_scale": 0.30,
     "draft_scale": 0.15,
+    "draft_model_scale": 0.10,
     "draft_pass_overhead_s": 0.35,
     "speculation_tax_s": 0.50,
     "speculation_tax_share": 0.40,
@@ -101,8 +105,10 @@ LEVEL_SD: dict[str, float] = {
 
 #: Several tokens through the vector kernels of quantised formats, through Apple's and integrated
 #: GPUs and through CPUs cost a good part of a token each; a consumer card's matrix units are
-#: smaller; latent attention and experts are more kernels a layer.
+#: smaller; latent attention and experts are more kernels a layer. TensorRT-LLM fuses all-reduces
+#: with norms and schedules a step while the last one runs.
 ASSUMED_LEVELS: dict[str, dict[str, float]] = {
+    "engine:trtllm": {"step_overhead_s": 0.5, "layer_floor_s": 0.7},
     "device:consumer_gpu": {"many_token_slope": 3.0},
     "device:apple": {"many_token_slope": 20.0, "layer_floor_s": 2.0},
     "device:integrated": {"many_token_slope": 20.0},

@@ -39,7 +39,7 @@ _DTYPES = (("fp4", "nvfp4"), ("fp8", "fp8"))
 _BYTES = {"nvfp4": 0.6, "fp8": 1.0, "bfloat16": 2.0}
 #: share of memory that weights may take before more devices are assumed
 _WEIGHT_SHARE = 0.6
-#: above this concurrency a disaggregated run spreads over an unknown number of decode workers
+#: above this concurrency a disaggregated run spreads over decode workers that the id does not count
 _LARGEST_DISAGGREGATED = 256
 #: noise of one run, and of one whose device count is assumed
 _NOISE, _ASSUMED_COUNT_NOISE = 0.08, 0.25
@@ -57,6 +57,20 @@ class Serving(NamedTuple):
     is_count_stated: bool
     tpot_s: float
 
+    @property
+    def is_one_worker(self) -> bool:
+        """Whether the concurrency is that of the devices of the setup."""
+        return not self.is_disaggregated or self.batch <= _LARGEST_DISAGGREGATED
+
+    @property
+    def prefill_share(self) -> float:
+        """Share of the steps of a sequence, its first token made, that hold another one's prefill.
+
+        In a closed loop with outputs of one length, sequences that start together end together, and
+        their prompts are read one after the other: half of the others' follow one's own.
+        """
+        return 0.5 * (self.batch - 1.0) / self.output_tokens
+
 
 def read_serving(path: Path) -> list[Serving]:
     """Return the rows that say enough: model, device, lengths and concurrency."""
@@ -66,11 +80,7 @@ def read_serving(path: Path) -> list[Serving]:
 
 
 def serving_rows(path: Path) -> list[FitRow]:
-    """Return decode steps: TPOT less what other sequences' prefills add to it.
-
-    In a closed loop a prompt follows every finished request, so that the share
-    (concurrency − 1) ÷ output tokens of all steps also holds a prefill and takes as long as that.
-    """
+    """Return decode steps: TPOT less what other sequences' prefills add to it."""
     prior = CostPrior(
         mean=tuple(math.log(ASSUMED_MEAN[name]) for name in PARAMETERS),
         spread=tuple(SPREAD_FLOOR[name] for name in PARAMETERS),
@@ -81,9 +91,9 @@ def serving_rows(path: Path) -> list[FitRow]:
         step_s = row.tpot_s
         if not row.is_disaggregated:
             prefill_s = learn(prior, row.setup).prefill_s(row.prompt_tokens)
-            share = (row.batch - 1.0) / row.output_tokens
+            share = row.prefill_share
             step_s = max((step_s - share * prefill_s) / (1.0 - share), 0.5 * step_s)
-        elif row.batch > _LARGEST_DISAGGREGATED:
+        elif not row.is_one_worker:
             continue
         context = row.prompt_tokens + row.output_tokens / 2.0
         found.append(

@@ -31,8 +31,6 @@ _USUAL_LENGTHS = {Method.NGRAM: 10, Method.LOOKAHEAD: 4}
 #: published with experts in four bits, whatever the label of the rest: 284 B parameters run on two
 #: cards of 96 GB and on one DGX Spark (sources of the rows)
 _FOUR_BIT_EXPERTS = re.compile(r"DeepSeek-V4")
-#: experts in host memory, by the words of the source
-_HOST_EXPERTS = re.compile(r"cpu experts|\+ cpu|hybrid gpu\+cpu", re.IGNORECASE)
 
 
 class Configuration(NamedTuple):

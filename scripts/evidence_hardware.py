@@ -23,8 +23,11 @@ _GENERIC: dict[Engine | None, str] = {
     Engine.LLAMACPP: "RTX-3090",
     None: "A100-80GB-SXM",
 }
-#: share of memory that weights may take before another device is added (assumed)
+#: share of memory that weights may take before another device is added (assumed): servers of many
+#: users keep most of it for caches and split a model for speed
 _WEIGHT_SHARE = 0.9
+_SERVED_WEIGHT_SHARE = 0.25
+_SERVERS = frozenset({Engine.VLLM, Engine.SGLANG, Engine.TRTLLM})
 _COUNTS = (1, 2, 4, 8, 16)
 #: bytes a weight by the kind of format, enough to count devices
 _BYTES = ((r"fp8|int8|Q8", 1.0), (r"fp4|awq|gptq|gguf", 0.58), (r"float32", 4.0), (r"", 2.0))
@@ -81,9 +84,8 @@ def device_of(row: MeasuredRow) -> Device:
     named = accelerator_named(row.gpu_id or "") or accelerator_named(row.gpu_raw)
     device = named or find_accelerator(_GENERIC[row.engine])
     weights = (row.total_params or 8e9) * _weight_bytes(row)
-    fits = next(
-        (n for n in _COUNTS if weights <= _WEIGHT_SHARE * n * device.memory_bytes), _COUNTS[-1]
-    )
+    share = _SERVED_WEIGHT_SHARE if row.engine in _SERVERS else _WEIGHT_SHARE
+    fits = next((n for n in _COUNTS if weights <= share * n * device.memory_bytes), _COUNTS[-1])
     if row.gpu_count is not None and not row.gpu_count_hinted:
         return Device(device, row.gpu_count, named is not None)
     hint = row.gpu_count or 1

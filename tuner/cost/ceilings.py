@@ -40,6 +40,10 @@ SLOW_LINK_LATENCY_S = 25e-6
 #: links from here on have the latency of NVLink (both directions added; the slowest data-center
 #: bridge of data/gpus.csv, A30, has 200 GB/s, the consumer bridge of RTX 3090 has 112)
 _FAST_LINK_BYTES_PER_S = 200e9
+#: devices that one switch joins (HGX boards; racks of GB200 and GB300), and the network beyond it:
+#: a 400 Gb/s adapter for each device, both directions
+BOARD_DEVICES, RACK_DEVICES = 8, 72
+NETWORK_BYTES_PER_S = 100e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,9 @@ def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
     accelerator = hardware.accelerator
     bf16 = _bf16_ceiling(accelerator)
     link = accelerator.interconnect_bytes_per_s or PCIE4_BYTES_PER_S
+    joined = RACK_DEVICES if accelerator.name.startswith("GB") else BOARD_DEVICES
+    if hardware.parallel.tensor > joined:
+        link = min(link, NETWORK_BYTES_PER_S)
     is_fast = link >= _FAST_LINK_BYTES_PER_S
     return Ceilings(
         memory_bytes=accelerator.memory_bytes,

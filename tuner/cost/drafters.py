@@ -24,6 +24,9 @@ REDUCED_VOCABULARY = 32000.0
 #: layers of block drafters where the drafter does not say (DFlash paper, section 4: 5 layers;
 #: P-EAGLE heads on Hugging Face: 4)
 _BLOCK_LAYERS = {Method.DFLASH: 5.0, Method.DSPARK: 5.0, Method.P_EAGLE: 4.0}
+#: drafters that use the output head of the target, in its format (EAGLE, section 3; DFlash, section 4;
+#: DSpark and MTP likewise)
+_SHARED_HEAD = frozenset({Method.EAGLE, Method.EAGLE2, Method.DFLASH, Method.DSPARK, Method.MTP})
 #: gated feed-forward of width 3 h where the target has no dense one (assumed)
 _FEED_FORWARD_WIDTHS = 3.0
 #: layers of a small language model of unknown shape (assumed: the catalog's 20 dense models below
@@ -59,6 +62,9 @@ def draft_setup(setup: CostSetup, plan: DraftPlan) -> PassSetup | None:
     is_own_layer = plan.method is Method.MTP and (drafter is None or drafter.params is None)
     dtype = setup.dtype if drafter is None or is_own_layer else drafter.dtype
     weights = weight_format(dtype)
+    if plan.method in _SHARED_HEAD:
+        shared = weight_format(setup.dtype).head_bytes_per_weight
+        weights = replace(weights, head_bytes_per_weight=shared)
     return PassSetup(
         parts=draft_parts(plan, setup.target),
         weights=weights,

@@ -1,7 +1,7 @@
 """From ceilings to seconds: efficiencies, a soft roofline, floors; and the exact derivatives.
 
-    pass = softmax(weights · g(m) + experts · g(m_e), matmul) + softmax(cache, attention) + scan
-           + host + collectives + logits + layers · floor + tokens · token overhead
+    pass = softmax(softmax(weights · g(m) + experts · g(m_e), matmul) + softmax(cache, attention)
+                   + scan + host + logits, layers · floor) + collectives + tokens · token overhead
 
 where softmax(x, y) = (x^s + y^s)^(1/s) with sharpness s: s → ∞ is the hard roofline of Williams,
 Waterman and Patterson (2009); finite s is what kernels do near the ridge. g(m) is the price of
@@ -36,6 +36,10 @@ VECTOR_KERNEL_TOKENS = 8.0
 MATRIX_KERNEL_TOKENS = 3.5
 #: smallest time in a power, so that an absent term has a logarithm
 _TINY_S = 1e-12
+#: how much sharper work meets the floor of a layer than traffic meets arithmetic: a kernel fills
+#: its shortest time or does not. The B300 curve is flat up to 8 tokens and rises from there; ratios
+#: of sources left out err the less the sharper it is, up to about here
+FLOOR_SHARPNESS = 4.0
 
 
 class PassTimes(NamedTuple):
@@ -69,7 +73,7 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     streamed = (terms.scan_s + terms.logits_s) / bandwidth
     work = core + attend + streamed + traffic.host_s
     floor = terms.n_layers * value[INDEX["layer_floor_s"]]
-    body, by_work, by_floor, by_sharpness = _soft_maximum(work, floor, sharpness)
+    body, by_work, by_floor, by_sharpness = _soft_maximum(work, floor, FLOOR_SHARPNESS * sharpness)
     collective = terms.collective_s * value[INDEX["collective_scale"]]
     by_token = terms.batch * terms.tokens * value[INDEX["token_overhead_s"]]
 

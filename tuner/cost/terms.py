@@ -76,6 +76,8 @@ class PassConstants(NamedTuple):
     #: which heads do not split
     kv_room_s: FloatArray
     kv_shards: FloatArray
+    #: what each device reads more when attention is split by sequences; infinite where it is not
+    kv_sequences_s: FloatArray
     #: by sequence and token in the cache, arithmetic of one position
     attention_full_s: FloatArray
     attention_window_s: FloatArray
@@ -125,8 +127,9 @@ def pass_constants(setup: PassSetup) -> PassConstants:
     flops = 2.0 * (parts.dense_params + parts.head_params) / split
     flops += 2.0 * parts.expert_params * parts.expert_share * meeting / expert_split
     kv_split = min(split, parts.kv_split_limit) * bandwidth
-    # caches of heads are split over the group; a latent is copied to every device until the copies
-    # do not fit: then engines split attention by sequences ("data-parallel attention")
+    # caches of heads are split over the group, and copied where there are fewer heads than devices,
+    # while the copies fit. A latent is copied to every device until attention is quicker split by
+    # sequences ("data-parallel attention"), for which every device reads all dense matrices
     room = ceilings.memory_bytes - (dense + head) / split - expert_bytes / expert_split
     kv_token = parts.kv_values_per_layer * setup.kv_bytes_per_value / kv_split
     attention = parts.attention_flops / split / ceilings.bf16_flops_per_s
@@ -143,8 +146,9 @@ def pass_constants(setup: PassSetup) -> PassConstants:
         parts.n_full_layers * kv_token,
         parts.n_full_layers * SPARSE_INDEX_BYTES / kv_split if parts.is_sparse else 0.0,
         parts.n_window_layers * kv_token,
-        max(room, 0.0) / bandwidth,
+        math.inf if parts.is_latent else max(room, 0.0) / bandwidth,
         split / min(split, parts.kv_split_limit),
+        dense * (1.0 - 1.0 / split) / bandwidth if parts.is_latent else math.inf,
         parts.n_full_layers * attention,
         parts.n_window_layers * attention,
         SPARSE_TOKENS if parts.is_sparse else math.inf,
@@ -191,7 +195,9 @@ def pass_terms(
     )
     scored = full * constants.attention_full_s + window * constants.attention_window_s
     copied = own * cached
-    kv_s = np.maximum(np.minimum(copied, constants.kv_room_s), copied / constants.kv_shards)
+    sharded = copied / constants.kv_shards
+    kv_s = np.maximum(np.minimum(copied, constants.kv_room_s), sharded)
+    kv_s = np.minimum(kv_s, sharded + constants.kv_sequences_s)
     return PassTerms(
         weights_s=constants.weights_s,
         experts_s=constants.experts_s,
