@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.acceptance import ArmAcceptance, is_about
+from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import PLAIN_ARM, Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
+from tuner.advise.queries import is_about
 from tuner.advise.situation import Situation
 from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
 from tuner.cost.layout import Block, Settings
