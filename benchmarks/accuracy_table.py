@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.accuracy_time import OTHER_TOOL_S
+from benchmarks.accuracy_time import when_measured
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -149,6 +149,7 @@ def _pieces(report: Mapping[str, Any]) -> list[str]:
     speed = report["one recommendation"]
     lines.append(
         f"one recommendation: {1e3 * speed['seconds each']:.2f} ms of processor time, "
-        f"{speed['times faster']:.0f}× less than aiconfigurator's {OTHER_TOOL_S} s"
+        f"{speed['times faster']:.0f}× less than aiconfigurator's "
+        f"{speed['aiconfigurator, seconds a point']:.2f} s ({when_measured(speed)})"
     )
     return lines

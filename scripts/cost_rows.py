@@ -13,7 +13,7 @@ import numpy as np
 from scripts.cost_setups import Configuration, configuration_of, plan_of, setup_of
 from scripts.evidence_rows import MeasuredRow
 from scripts.evidence_setups import SpeedRow, speed_rows
-from tuner.cost.layout import StepLayout, step_layout
+from tuner.cost.layout import Block, Settings, StepLayout, step_layout
 from tuner.cost.levels import plan_levels, setup_levels
 from tuner.records.cost import CostSetup, DraftPlan
 from tuner.records.methods import DRAFT_KIND, DraftKind, Engine, Method
@@ -118,7 +118,8 @@ def make_row(
     sweep: tuple[str, str] = ("", ""),
 ) -> FitRow:
     """Return a row with the terms and the levels of its run."""
-    arrays = [np.array([float(number)]) for number in configuration]
+    batch, steps, tokens, context = (np.array([float(number)]) for number in configuration)
+    block = Block((Settings(plan, steps, tokens),), batch, context)
     hardware = setup.hardware
     group = (
         source,
@@ -139,7 +140,7 @@ def make_row(
         draft_group=(*group, plan.method.value, drafter),
         sweep=sweep,
         levels=setup_levels(setup) + plan_levels(setup, plan),
-        layout=step_layout(setup, plan, *arrays),
+        layout=step_layout(setup, block),
         log_batch=math.log(configuration.batch),
         log_tokens=math.log(configuration.verify_tokens),
         weights=weights,

@@ -13,7 +13,7 @@ from scripts.evidence_rows import MeasuredRow, read_measurements
 from scripts.fit_costs import all_rows, document_of, fit, fit_from
 from tests.cost.setups import PLAIN, on, plan
 from tuner.catalog.priors import load_cost_prior
-from tuner.cost.layout import step_layout, terms_of
+from tuner.cost.layout import Block, Settings, step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels, setup_levels
 from tuner.cost.roofline import INDEX
 from tuner.cost.steps import step_parts
@@ -50,7 +50,9 @@ def _row(
 ) -> FitRow:
     draft = plan(Method.EAGLE3) if k else PLAIN
     place = Configuration(batch, float(k), k + 1.0, 1000.0)
-    terms = terms_of([step_layout(setup, draft, *(np.array([number]) for number in place))])
+    batch_of, steps, tokens, context = (np.array([number]) for number in place)
+    block = Block((Settings(draft, steps, tokens),), batch_of, context)
+    terms = terms_of([step_layout(setup, block)])
     levels = plan_levels(setup, draft)
     moved = centre + log_parameters(load_cost_prior(), levels) - np.array(load_cost_prior().mean)
     parts = step_parts(terms, moved)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.cost.setups import DEEPSEEK, LLAMA_8B, on, plan
 from tuner.catalog.priors import load_cost_prior
-from tuner.cost.layout import step_layout, terms_of
+from tuner.cost.layout import Block, Settings, step_layout, terms_of
 from tuner.cost.levels import log_parameters, setup_levels
 from tuner.cost.roofline import N_PARAMETERS, _soft_maximum
 from tuner.cost.steps import step_parts
@@ -39,7 +39,8 @@ SETUPS = [
 def test_gradient_is_the_derivative(setup: CostSetup, draft: DraftPlan) -> None:
     arrays = np.array(list(product((1.0, 40.0), (2.0, 7.0), (0.0, 3000.0)))).T
     batch, steps, context = arrays
-    terms = terms_of([step_layout(setup, draft, batch, steps, steps + 1.0, context)])
+    block = Block((Settings(draft, steps, steps + 1.0),), batch, context, is_paired=True)
+    terms = terms_of([step_layout(setup, block)])
     centre = log_parameters(load_cost_prior(), setup_levels(setup))
     parts = step_parts(terms, centre)
     width = 1e-5

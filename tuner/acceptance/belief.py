@@ -30,7 +30,7 @@ from tuner.acceptance.posterior import (
     prior_curve,
 )
 from tuner.acceptance.shape import basis_of, law_at, offset_of
-from tuner.acceptance.temperature import shifts_at, temperature_shift
+from tuner.acceptance.temperature import shifts_at, temperature_shifts
 from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
@@ -97,7 +97,7 @@ def believe(
     survival, log_sd = _summary(found, max_k)
     notes = _notes(prior, query, known, max_k, is_measured=True)
     notes = (CONTRADICTION, *notes) if is_contradicted else notes
-    return _belief(prior, query, survival, log_sd, "posterior", notes)
+    return _belief(prior, query, survival, lengths_of(survival), log_sd, "posterior", notes)
 
 
 def believe_all(
@@ -121,23 +121,23 @@ def _unobserved(
     prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
 ) -> Iterator[AcceptanceBelief]:
     """Beliefs about methods that share a law."""
-    method, longest = questions[0][0].method, max(max_k for _, max_k in questions)
+    queries = [query for query, _ in questions]
+    method, longest = queries[0].method, max(max_k for _, max_k in questions)
+    means, covariances, knowns = curve_priors(prior, queries)
     law = law_of(prior, method)
-    means, covariances, knowns = zip(
-        *(curve_prior(prior, query) for query, _ in questions), strict=True
-    )
     start = CurvePrior(
-        mean=np.array(means),
-        covariance=np.array(covariances),
+        mean=means,
+        covariance=covariances,
         law=law,
-        offset=np.array([offset_of(law, query.method, query.task) for query, _ in questions]),
+        offset=np.array([offset_of(law, query.method, query.task) for query in queries]),
         basis=basis_of(method, longest),
     )
     survival, log_sd = _summary(prior_curve(start, _position_sd(method)), longest)
+    length = lengths_of(survival)
     for place, (query, max_k) in enumerate(questions):
         notes = _notes(prior, query, knowns[place], max_k, is_measured=False)
-        kept = survival[place, :max_k], log_sd[place, : max_k + 1]
-        yield _belief(prior, query, *kept, "prior", notes)
+        curve = survival[place, :max_k], length[place, : max_k + 1], log_sd[place, : max_k + 1]
+        yield _belief(prior, query, *curve, "prior", notes)
 
 
 def expected_survival(
@@ -164,15 +164,17 @@ def _belief(
     prior: AcceptancePrior,
     query: AcceptanceQuery,
     survival: FloatArray,
+    length: FloatArray,
     log_sd: FloatArray,
     origin: str,
     notes: tuple[str, ...],
 ) -> AcceptanceBelief:
-    cell = _cells(prior).get((query.method, query.task)) or _cells(prior).get((query.method, None))
+    cells = _cells(prior)
+    cell = cells.get((query.method, query.task)) or cells.get((query.method, None))
     return AcceptanceBelief(
         query=query,
         survival=survival,
-        length=lengths_of(survival),
+        length=length,
         length_log_sd=log_sd,
         coverage=_coverage(query.method, survival),
         origin=origin,
@@ -201,12 +203,22 @@ def curve_prior(
 
     The third value says whether the method itself was ever measured.
     """
-    level, variance, known = level_prior(prior, query)
-    level += temperature_shift(level, query)
-    covariance = np.zeros((3, 3))
-    covariance[0, 0] = variance * prior.spread_factor**2
-    covariance[1:, 1:] = law_of(prior, query.method).covariance
-    return np.array((level, 0.0, 0.0)), covariance, known
+    means, covariances, knowns = curve_priors(prior, [query])
+    return means[0], covariances[0], knowns[0]
+
+
+def curve_priors(
+    prior: AcceptancePrior, queries: Sequence[AcceptanceQuery]
+) -> tuple[FloatArray, FloatArray, list[bool]]:
+    """Return ``curve_prior`` of several queries whose methods follow one law."""
+    levels = [level_prior(prior, query) for query in queries]
+    numbers = np.zeros((len(queries), 3))
+    numbers[:, 0] = [level for level, _, _ in levels]
+    numbers[:, 0] += temperature_shifts(numbers[:, 0], queries)
+    covariance = np.zeros((len(queries), 3, 3))
+    covariance[:, 0, 0] = [variance * prior.spread_factor**2 for _, variance, _ in levels]
+    covariance[:, 1:, 1:] = law_of(prior, queries[0].method).covariance
+    return numbers, covariance, [known for _, _, known in levels]
 
 
 def level_prior(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[float, float, bool]:

@@ -82,8 +82,8 @@ def conditional_of(survival: ArrayLike) -> FloatArray:
 def lengths_of(survival: ArrayLike) -> FloatArray:
     """Return τ for K = 0 … len(survival): 1 + running sums of survival; entry 0 is 1."""
     given = np.asarray(survival, dtype=np.float64)
-    ones = np.ones((*given.shape[:-1], 1))
-    found: FloatArray = np.concatenate((ones, 1.0 + np.cumsum(given, axis=-1)), axis=-1)
+    found = np.ones((*given.shape[:-1], given.shape[-1] + 1))
+    found[..., 1:] += np.add.accumulate(given, axis=-1)
     return found
 
 

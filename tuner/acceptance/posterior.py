@@ -11,6 +11,7 @@ Gauss–Newton) finds the mode; the linearisation there gives the covariance.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -78,7 +79,13 @@ def length_gradient(logits: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
     total = np.add.accumulate(survival, axis=-1)
     before = total - survival
     since = total[..., :, None] - before[..., None, :]
-    return survival, 1.0 + total, np.tril((1.0 - rate)[..., None, :] * since)
+    return survival, 1.0 + total, (1.0 - rate)[..., None, :] * since * _up_to(logits.shape[-1])
+
+
+@lru_cache(maxsize=64)
+def _up_to(max_k: int) -> FloatArray:
+    """1 where position m ≤ K, shape (max_k, max_k)."""
+    return np.tril(np.ones((max_k, max_k)))
 
 
 def prior_curve(prior: CurvePrior, position_sd: float = POSITION_SD) -> CurvePosterior:

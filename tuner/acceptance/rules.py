@@ -44,6 +44,10 @@ RELAXED_DELTA = 0.6
 #: advice asks for block verification, so no number on a screen hangs on it.
 BLOCK_GAIN = 0.12
 
+#: rounds and closeness of the search for a mean rate
+_MOST_ROUNDS = 30
+_CLOSE = 1e-14
+
 _NODES = (np.arange(96) + 0.5) / 96.0
 #: margins at equal steps of the exponential law's distribution function
 _MARGIN_UNITS = -np.log1p(-_NODES)
@@ -108,12 +112,12 @@ def _rates(rule: VerifyRule, sampling: Sampling, mean_margin: float) -> FloatArr
         shared = OVERLAP * np.minimum(rival, own_rival)
         same = np.minimum(first, own) + both * shared
         # the drafter's first choice is one of the rivals: two tokens change places
-        crossed = np.where(kept >= 1.0, np.minimum(own, rival), 0.0)
-        crossed += OVERLAP * np.where(own_kept >= 1.0, np.minimum(first, own_rival), 0.0)
+        crossed = np.minimum(own, rival) * (kept >= 1.0)
+        crossed += np.minimum(first, own_rival) * (OVERLAP * (own_kept >= 1.0))
         other = crossed + np.maximum(both - 1.0, 0.0) * shared
     else:
-        same, other = first, np.where(kept >= 1.0, rival, 0.0)
-    rate = (agreement * same + (1.0 - agreement) * other).mean(axis=1)
+        same, other = first, rival * (kept >= 1.0)
+    rate = (other + agreement * (same - other)).mean(axis=1)
     if rule is VerifyRule.BLOCK:
         rate = logistic(logit(rate) + BLOCK_GAIN)
     found: FloatArray = np.clip(rate, 1e-4, 0.9995)
@@ -126,12 +130,14 @@ def _rates(rule: VerifyRule, sampling: Sampling, mean_margin: float) -> FloatArr
 def _first_choice(
     margin: FloatArray, sampling: Sampling
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return probabilities of the first choice and of one kept rival, and how many are kept."""
+    """Return probabilities of the first choice and of one kept rival, and how many are kept.
+
+    The number kept is a scalar unless it depends on the margin.
+    """
     temperature = max(sampling.temperature, 1e-6)
-    odds = np.exp(-np.minimum(margin / temperature, 700.0))
-    kept = np.full_like(margin, float(RIVALS))
-    if sampling.top_k is not None:
-        kept = np.minimum(kept, max(sampling.top_k - 1, 0))
+    odds = np.exp(margin * (-1.0 / temperature))
+    most = RIVALS if sampling.top_k is None else min(RIVALS, max(sampling.top_k - 1, 0))
+    kept: FloatArray = np.array(float(most))
     if sampling.min_p is not None:
         kept = np.where(odds >= sampling.min_p, kept, 0.0)
     if sampling.top_p < 1.0:
@@ -154,6 +160,7 @@ def _lossy(
     return (first >= floor).astype(np.float64), (rival >= floor).astype(np.float64)
 
 
+@lru_cache(maxsize=8)
 def _margins(mean_margin: float) -> FloatArray:
     """Return margins for each rate of the grid, shape (rates, nodes)."""
     mean = mean_margin * np.exp(MARGIN_GROWTH * logit(_RATE_GRID))
@@ -163,14 +170,19 @@ def _margins(mean_margin: float) -> FloatArray:
 
 @lru_cache(maxsize=8)
 def _agreement(mean_margin: float) -> FloatArray:
-    """Return P(same first choice | margin) so that its mean is each rate of the grid."""
+    """Return P(same first choice | margin) so that its mean is each rate of the grid.
+
+    By Newton's method, with a step to the middle of what is left where it would leave it.
+    """
     growth = AGREEMENT_SLOPE * _margins(mean_margin)
-    low = np.full(len(_RATE_GRID), -400.0)
-    high = np.full(len(_RATE_GRID), 12.0)
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        rate = logistic(middle[:, None] + growth).mean(axis=1)
-        is_low = rate < _RATE_GRID
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    found: FloatArray = logistic(0.5 * (low + high)[:, None] + growth)
+    low, high = np.full(len(_RATE_GRID), -400.0), np.full(len(_RATE_GRID), 12.0)
+    level = logit(_RATE_GRID) - growth.mean(axis=1)
+    for _ in range(_MOST_ROUNDS):
+        found: FloatArray = logistic(level[:, None] + growth)
+        excess = found.mean(axis=1) - _RATE_GRID
+        if np.abs(excess).max() < _CLOSE:
+            break
+        low, high = np.where(excess < 0.0, level, low), np.where(excess < 0.0, high, level)
+        level = level - excess / np.maximum((found * (1.0 - found)).mean(axis=1), 1e-300)
+        level = np.where((level >= low) & (level <= high), level, 0.5 * (low + high))
     return found

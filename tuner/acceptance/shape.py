@@ -33,6 +33,6 @@ def law_at(law: ShapeLaw, level: FloatArray, offset: FloatArray) -> tuple[FloatA
     ``level`` has shape (…), ``offset`` and both results (…, 2).
     """
     x = (level - 1.0)[..., None]
-    inside = np.clip(x, MIN_X, MAX_X)
+    inside = np.minimum(np.maximum(x, MIN_X), MAX_X)
     mean = law.base + inside * law.slope + inside * inside * law.bend + offset
     return mean, (inside == x) * (law.slope + 2.0 * inside * law.bend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +15,21 @@ from tuner.records.methods import VerifyRule
 
 def temperature_shift(level: float, query: AcceptanceQuery) -> float:
     """Return the change of the level from temperature 0 under the query's rule, in logits."""
-    return float(shifts_at(np.array([level]), query, ((query.temperature, query.rule),))[0, 0])
+    return float(temperature_shifts(np.array([level]), [query])[0])
+
+
+def temperature_shifts(levels: FloatArray, queries: Sequence[AcceptanceQuery]) -> FloatArray:
+    """Return ``temperature_shift`` of each query's level; queries of one sampler together."""
+    found = np.zeros(len(queries))
+    groups: dict[object, list[int]] = {}
+    for place, one in enumerate(queries):
+        sampler = one.temperature, one.rule, one.top_p, one.top_k, one.min_p
+        groups.setdefault(sampler, []).append(place)
+    for places in groups.values():
+        first = queries[places[0]]
+        heat = (first.temperature, first.rule)
+        found[places] = shifts_at(levels[places], first, (heat,))[:, 0]
+    return found
 
 
 def shifts_at(
@@ -25,8 +40,9 @@ def shifts_at(
     Truncation is the query's.
     """
     grid, table = _shift_table(heats, query.top_p, query.top_k, query.min_p)
-    right = np.clip(np.searchsorted(grid, levels), 1, len(grid) - 1)
-    share = np.clip((levels - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    right = np.searchsorted(grid[1:-1], levels) + 1
+    share = (levels - grid[right - 1]) / (grid[right] - grid[right - 1])
+    share = np.minimum(np.maximum(share, 0.0), 1.0)
     return (1.0 - share)[:, None] * table[right - 1] + share[:, None] * table[right]
 
 

@@ -14,8 +14,8 @@ from tuner.acceptance.positions import conditional_of, lengths_of
 from tuner.advise.arms import Arm, override_for
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.observed_trees import observed_factors
+from tuner.advise.queries import observations_of, query_of
 from tuner.advise.situation import Situation
-from tuner.advise.timings import counted_length, drafted, implied_length, same_hardware
 from tuner.advise.trees import tree_curves
 from tuner.advise.verify_rules import belief_rule, verify_rule
 from tuner.frozen import dataclass
@@ -23,10 +23,8 @@ from tuner.records.acceptance import (
     AcceptanceBelief,
     AcceptanceObservation,
     AcceptanceQuery,
-    TargetClass,
 )
-from tuner.records.methods import DraftKind, Method, Task, VerifyRule
-from tuner.records.workload import ObservedRow
+from tuner.records.methods import Task, VerifyRule
 from tuner.speedup import expected_tokens
 
 FloatArray = NDArray[np.float64]
@@ -48,9 +46,10 @@ class ArmAcceptance:
 
     def per_position(self, index: int) -> tuple[float, ...]:
         """Survival by position (a tree: by depth) that gives exactly the mixed τ."""
-        steps = np.diff(self.curves[index])
-        depth = int(np.flatnonzero(steps > 0.0)[-1]) + 1 if (steps > 0.0).any() else 0
-        return tuple(steps[:depth].tolist())
+        curve = self.curves[index]
+        steps = curve[1:] - curve[:-1]
+        longer = np.flatnonzero(steps > 0.0)
+        return tuple(steps[: longer[-1] + 1].tolist()) if longer.size else ()
 
     @property
     def coverage(self) -> float:
@@ -138,7 +137,7 @@ def _question(
 ) -> _Question:
     return _Question(
         arm=arm,
-        query=_query(situation, arm),
+        query=query_of(situation, arm),
         tasks=situation.profile.workload.task,
         temperatures=temperatures,
         rules=tuple(belief_rule(situation, arm, heat) for heat, _share in temperatures),
@@ -169,7 +168,7 @@ class _Believer:
 def _believer(situation: Situation, knowledge: Knowledge, arm: Arm) -> _Believer:
     return _Believer(
         knowledge=knowledge,
-        observed=_observations(situation, knowledge, arm),
+        observed=observations_of(situation, knowledge, arm),
         rate=override_for(situation.profile.overrides.acceptance_rate, arm.method),
         max_k=int(arm.draft_steps.max()),
     )
@@ -317,89 +316,4 @@ def _constant(query: AcceptanceQuery, rate: float, max_k: int) -> AcceptanceBeli
         length_log_sd=np.zeros(max_k + 1),
         origin="override",
         evidence=("overrides.acceptance_rate",),
-    )
-
-
-def _query(situation: Situation, arm: Arm) -> AcceptanceQuery:
-    """The question about an arm, for the first task and temperature 0."""
-    workload = situation.profile.workload
-    drafter = arm.plan.drafter
-    return AcceptanceQuery(
-        method=arm.method,
-        target=_target_class(situation),
-        task=workload.task[0][0],
-        temperature=0.0,
-        top_p=workload.top_p,
-        top_k=workload.top_k,
-        min_p=workload.min_p,
-        rule=VerifyRule.GREEDY,
-        drafter=arm.drafter_name,
-        draft_params=drafter.params if drafter and arm.method is Method.DRAFT_MODEL else None,
-        trained_depth=drafter.trained_depth if drafter else None,
-        max_context=drafter.max_context if drafter else None,
-        context_tokens=situation.context_tokens,
-        engine=situation.engine if situation.setup is None else situation.setup.engine,
-    )
-
-
-def _target_class(situation: Situation) -> TargetClass:
-    if situation.setup is None:
-        return TargetClass(target_id=None, total_params=0.0, active_params=0.0)
-    target = situation.setup.target
-    return TargetClass(
-        target_id=target.model_id,
-        total_params=target.total_params,
-        active_params=target.active_params,
-        is_moe=target.is_moe,
-        is_hybrid=target.is_hybrid,
-    )
-
-
-def is_about(row: ObservedRow, arm: Arm) -> bool:
-    """Whether an observed row speaks of this arm's method and drafter."""
-    if row.method is not arm.method:
-        return False
-    return row.drafter is None or row.drafter == arm.drafter_name
-
-
-def _observations(
-    situation: Situation, knowledge: Knowledge, arm: Arm
-) -> tuple[AcceptanceObservation, ...]:
-    rows = (row for row in situation.profile.observed if is_about(row, arm))
-    found = (_observation(situation, knowledge, arm, row) for row in rows)
-    return tuple(seen for seen in found if seen is not None)
-
-
-def _observation(
-    situation: Situation, knowledge: Knowledge, arm: Arm, row: ObservedRow
-) -> AcceptanceObservation | None:
-    """What a row says about acceptance: counted, or implied by its speed on this hardware."""
-    length, spread = row.acceptance_length, None
-    if counted_length(row) is None:
-        if situation.setup is None or not same_hardware(row, situation):
-            return None
-        coverage = 1.0
-        if arm.plan.kind is DraftKind.LOOKUP:
-            query = _query(situation, arm)
-            depth = int(arm.draft_steps.max())
-            coverage = believe(knowledge.acceptance, query, max_k=depth).coverage
-        implied = implied_length(
-            knowledge.cost, situation.setup, situation, arm, row, coverage=coverage
-        )
-        if implied is None:
-            return None
-        length, spread = implied
-        length = min(max(length, 1.0), drafted(row) + 1.0)
-    return AcceptanceObservation(
-        method=row.method,
-        num_speculative_tokens=drafted(row),
-        tree=row.tree,
-        acceptance_length=length,
-        length_log_sd=spread,
-        survival=row.acceptance_per_position,
-        counts=row.counts,
-        task=row.task,
-        temperature=row.temperature,
-        drafter=row.drafter,
-        source=row.source or "observed",
     )

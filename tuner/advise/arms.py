@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,13 @@ FORMULA_LENGTHS = tuple(range(1, 65))
 LOOKUPS = (Method.NGRAM, Method.SUFFIX)
 
 
+@lru_cache(maxsize=256)
+def _array(lengths: tuple[int, ...]) -> NDArray[np.int64]:
+    found = np.array(lengths)
+    found.setflags(write=False)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
     """One method with one drafter, and the settings that make sense for it, smallest first."""
@@ -46,16 +55,12 @@ class Arm:
     @property
     def draft_steps(self) -> NDArray[np.int64]:
         """Serial draft passes of each setting."""
-        if self.trees:
-            return np.array([tree.num_steps for tree in self.trees])
-        return np.array(self.lengths)
+        return _array(tuple(tree.num_steps for tree in self.trees) or self.lengths)
 
     @property
     def verify_tokens(self) -> NDArray[np.int64]:
         """Verified positions a sequence of each setting, root included."""
-        if self.trees:
-            return np.array([tree.draft_tokens for tree in self.trees])
-        return np.array(self.lengths) + 1
+        return _array(tuple(tree.draft_tokens - 1 for tree in self.trees) or self.lengths) + 1
 
     def index_of(self, num_speculative_tokens: int) -> int | None:
         """Return the place of a chain's draft length; None = not among the settings."""

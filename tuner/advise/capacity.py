@@ -67,14 +67,16 @@ def latency_check(limit_ms: float | None, plain: TpotCurve, best: TpotCurve) -> 
     if limit_ms is None or np.isnan(plain.tpot_s).any():
         return None
     limit_s = limit_ms * MILLI
-    zero = np.zeros(1)
+    # no error first, then every pair of errors
+    plain_batch = np.floor(plain.largest_batch(limit_s, _SHARED_ERROR, _OWN_ERROR))
+    best_batch = np.floor(best.largest_batch(limit_s, _SHARED_ERROR, _OWN_ERROR))
     return LatencyCheck(
         limit_s=limit_s,
-        plain_batch=int(plain.largest_batch(limit_s, zero, zero)[0]),
-        best_batch=int(best.largest_batch(limit_s, zero, zero)[0]),
+        plain_batch=int(plain_batch[0]),
+        best_batch=int(best_batch[0]),
         plain_span=plain.span(limit_s),
         best_span=best.span(limit_s),
-        gain=_user_gain(limit_s, plain, best),
+        gain=_user_gain(plain_batch, best_batch),
         looked_up_to=int(LOAD_GRID[-1]),
     )
 
@@ -85,23 +87,23 @@ _NORMAL_SHARES = np.array(
 )
 
 
-def _user_gain(limit_s: float, plain: TpotCurve, best: TpotCurve) -> Interval | None:
+_SHARED_ERROR = np.concatenate(([0.0], np.repeat(_NORMAL_SHARES, len(_NORMAL_SHARES))))
+_OWN_ERROR = np.concatenate(([0.0], np.tile(_NORMAL_SHARES, len(_NORMAL_SHARES))))
+
+
+def _user_gain(before: FloatArray, after: FloatArray) -> Interval | None:
     """Users at the limit with speculation ÷ without; None where plain decoding misses it.
 
-    An error of the plain step moves both batches, so the ratio is surer than either: it is taken
-    for each pair of errors before its percentiles are.
+    The batches are those without error, then for each pair of errors. An error of the plain step
+    moves both batches, so the ratio is surer than either: it is taken for each pair before its
+    percentiles are.
     """
-    shared, own = (grid.ravel() for grid in np.meshgrid(_NORMAL_SHARES, _NORMAL_SHARES))
-    zero = np.zeros(1)
-    central = np.floor(plain.largest_batch(limit_s, zero, zero)[0])
-    if central < 1.0:
+    if before[0] < 1.0:
         return None
-    mean = float(np.floor(best.largest_batch(limit_s, zero, zero)[0]) / central)
-    before = np.floor(plain.largest_batch(limit_s, shared, own))
-    after = np.floor(best.largest_batch(limit_s, shared, own))
+    mean = float(after[0] / before[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         # neither holds even one: no gain to speak of; only speculation does: no finite one
-        ratio = np.sort(np.where(before + after == 0.0, 1.0, after / before))
+        ratio = np.sort(np.where(before + after == 0.0, 1.0, after / before)[1:])
     low, high = (float(ratio[round(share * (len(ratio) - 1))]) for share in (0.1, 0.9))
     return Interval(mean=mean, p10=min(low, mean), p90=max(high, mean))
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.advise.acceptance import ArmAcceptance, is_about
+from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import PLAIN_ARM, Arm, is_formula, override_for
 from tuner.advise.knowledge import Knowledge
+from tuner.advise.queries import is_about
 from tuner.advise.situation import Situation
 from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
-from tuner.cost.model import CostModel, StepQuestion, learn
+from tuner.cost.layout import Block, Settings
+from tuner.cost.model import CostModel, learn
 from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, StepTimes
 from tuner.records.methods import CostBackend
@@ -25,7 +28,7 @@ from tuner.speedup import formula_step_cost
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluated:
     """An arm over (batches, settings), or over settings; times are NaN for an unknown target."""
 
@@ -48,8 +51,9 @@ class Evaluated:
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Evaluated:
         """Return the same with ``change`` applied to every array."""
-        return replace(
-            self,
+        return Evaluated(
+            arm=self.arm,
+            acceptance=self.acceptance,
             batch=change(self.batch),
             acceptance_length=change(self.acceptance_length),
             acceptance_log_sd=change(self.acceptance_log_sd),
@@ -60,24 +64,26 @@ class Evaluated:
             overhead=change(self.overhead),
             draft_pass=change(self.draft_pass),
             ratio_log_sd=change(self.ratio_log_sd),
+            evidence=self.evidence,
+            notes=self.notes,
         )
 
-    @property
+    @cached_property
     def step_ratio(self) -> FloatArray:
         """Time of a step ÷ time of a plain step."""
         return self.draft + self.verify + self.overhead
 
-    @property
+    @cached_property
     def speedup(self) -> FloatArray:
         """Plain time per token ÷ speculative time per token, at equal batch."""
         return self.acceptance_length / self.step_ratio
 
-    @property
+    @cached_property
     def speedup_log_sd(self) -> FloatArray:
         """Standard deviation of ln speedup; acceptance and cost errors are independent."""
         return np.hypot(self.acceptance_log_sd, self.ratio_log_sd)
 
-    @property
+    @cached_property
     def tpot_s(self) -> FloatArray:
         """Time per output token of one sequence, seconds."""
         return self.baseline_s / self.speedup
@@ -130,8 +136,9 @@ def evaluate(
     batches: tuple[float, ...],
 ) -> Evaluated:
     """Evaluate every setting of an arm at every batch; arrays of shape (batches, settings)."""
-    times = _times(situation, model, [_Asked(arm, acceptance.coverage, (batches,))])
-    return _evaluated(situation, arm, acceptance, np.array(batches)[:, None], times[0])
+    asked = _Asked(((arm, acceptance.coverage),), batches)
+    times = _times(situation, model, (asked,))[0][0]
+    return _evaluated(situation, arm, acceptance, np.array(batches)[:, None], times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,15 +160,19 @@ def evaluate_all(
     plain_batches: tuple[float, ...],
 ) -> Curves:
     """Evaluate every setting of every arm at every batch, and plain decoding at its batches."""
-    asked = [_Asked(PLAIN_ARM, 1.0, (plain_batches,))]
-    asked += [_Asked(arm, seen.coverage, (batches,)) for arm, seen in believed]
-    plain, *times = _times(situation, model, asked)
+    arms = tuple((arm, seen.coverage) for arm, seen in believed)
+    asked = [
+        _Asked(((PLAIN_ARM, 1.0),), plain_batches),
+        *((_Asked(arms, batches),) if arms else ()),
+    ]
+    (plain,), *rest = _times(situation, model, tuple(asked))
     return Curves(
         plain_s=plain.baseline_s[:, 0],
         plain_log_sd=plain.baseline_log_sd[:, 0],
         arms=tuple(
             _evaluated(situation, arm, seen, np.array(batches)[:, None], own)
-            for (arm, seen), own in zip(believed, times, strict=True)
+            for own_times in rest
+            for (arm, seen), own in zip(believed, own_times, strict=True)
         ),
     )
 
@@ -173,11 +184,9 @@ def evaluate_at(
     batches: Sequence[FloatArray],
 ) -> tuple[Evaluated, ...]:
     """Evaluate each setting of each arm at a batch of its own; arrays of shape (settings,)."""
-    asked = [
-        _Asked(arm, seen.coverage, tuple(own.tolist()))
-        for (arm, seen), own in zip(believed, batches, strict=True)
-    ]
-    times = _times(situation, model, asked)
+    arms = tuple((arm, seen.coverage) for arm, seen in believed)
+    every = tuple(batch for own in batches for batch in own.tolist())
+    (times,) = _times(situation, model, (_Asked(arms, every, is_paired=True),))
     return tuple(
         _evaluated(situation, arm, seen, batch, own)
         for (arm, seen), batch, own in zip(believed, batches, times, strict=True)
@@ -188,12 +197,13 @@ def _evaluated(
     situation: Situation, arm: Arm, acceptance: ArmAcceptance, batch: FloatArray, times: StepTimes
 ) -> Evaluated:
     base = times.baseline_s
+    each = np.zeros(base.shape)
     return Evaluated(
         arm=arm,
         acceptance=acceptance,
-        batch=np.broadcast_to(batch, base.shape),
-        acceptance_length=np.broadcast_to(acceptance.acceptance_length, base.shape),
-        acceptance_log_sd=np.broadcast_to(acceptance.log_sd, base.shape),
+        batch=batch + each,
+        acceptance_length=acceptance.acceptance_length + each,
+        acceptance_log_sd=acceptance.log_sd + each,
         baseline_s=base if situation.setup is not None else np.full(base.shape, np.nan),
         baseline_log_sd=times.baseline_log_sd,
         draft=times.draft_s / base,
@@ -207,38 +217,40 @@ def _evaluated(
 
 
 class _Asked(NamedTuple):
-    """What is asked of the cost model about one arm."""
+    """What is asked of the cost model: every setting of some arms, each at every batch."""
 
-    arm: Arm
-    coverage: float
-    #: one batch for each setting, or one tuple of batches for all of them
-    batches: tuple[float, ...] | tuple[tuple[float, ...]]
-
-    @property
-    def batch(self) -> FloatArray:
-        """The batches as they broadcast with settings."""
-        return np.array(self.batches).T
+    #: with the share of steps that have a draft
+    arms: tuple[tuple[Arm, float], ...]
+    batches: tuple[float, ...]
+    #: each setting has a batch of its own, in order
+    is_paired: bool = False
 
 
 def _times(
-    situation: Situation, model: CostModel | None, asked: Sequence[_Asked]
-) -> Sequence[StepTimes]:
+    situation: Situation, model: CostModel | None, asked: tuple[_Asked, ...]
+) -> Sequence[Sequence[StepTimes]]:
     """Step times from the model, or in plain steps from the textbook formula."""
-    ratios = situation.profile.overrides.draft_cost_ratio
     if model is None:
         return [
-            _formula_times(
-                np.ones(np.broadcast(one.batch, one.arm.draft_steps).shape),
-                override_for(ratios, one.arm.method) or 0.0,
-                one.arm.draft_steps,
-            )
+            [_formula_only(situation, arm, one.batches) for arm, _coverage in one.arms]
             for one in asked
         ]
     compute = _step_times if model.observed else _prior_times
-    found = compute(model, tuple(asked), situation.context_tokens)
-    if not ratios:
+    found = compute(model, asked, situation.context_tokens)
+    if not situation.profile.overrides.draft_cost_ratio:
         return found
-    return [_overridden(situation, one.arm, times) for one, times in zip(asked, found, strict=True)]
+    return [
+        [
+            _overridden(situation, arm, times)
+            for (arm, _coverage), times in zip(one.arms, own, strict=True)
+        ]
+        for one, own in zip(asked, found, strict=True)
+    ]
+
+
+def _formula_only(situation: Situation, arm: Arm, batches: tuple[float, ...]) -> StepTimes:
+    ratio = override_for(situation.profile.overrides.draft_cost_ratio, arm.method)
+    return _formula_times(np.ones((len(batches), len(arm.lengths))), ratio or 0.0, arm.draft_steps)
 
 
 def _overridden(situation: Situation, arm: Arm, times: StepTimes) -> StepTimes:
@@ -255,20 +267,21 @@ def _overridden(situation: Situation, arm: Arm, times: StepTimes) -> StepTimes:
 
 def _step_times(
     model: CostModel, asked: tuple[_Asked, ...], context_tokens: float
-) -> list[StepTimes]:
+) -> list[list[StepTimes]]:
     """Steps without a draft verify one token, so lookups verify 1 + coverage × K in the mean."""
-    return model.steps(
-        [
-            StepQuestion(
-                one.arm.plan,
-                one.batch,
-                one.arm.draft_steps,
-                1.0 + one.coverage * (one.arm.verify_tokens - 1.0),
-                context_tokens,
+    blocks = []
+    for arms, batches, is_paired in asked:
+        settings = [
+            Settings(
+                arm.plan,
+                arm.draft_steps.astype(np.float64),
+                (1.0 + coverage * (arm.verify_tokens - 1.0)).astype(np.float64),
             )
-            for one in asked
+            for arm, coverage in arms
         ]
-    )
+        context = np.full(len(batches), context_tokens)
+        blocks.append(Block(settings, np.array(batches, dtype=np.float64), context, is_paired))
+    return model.steps(blocks)
 
 
 #: Times that rest on the prior alone depend on setup, arms and load; many profiles share them.

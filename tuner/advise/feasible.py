@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tuner.advise.arms import PLAIN_PLAN, Arm
-from tuner.advise.plain import PlainCurve, cached_memory_fit, largest_batch
+from tuner.advise.plain import PlainCurve, largest_batch
 from tuner.advise.points import Load
 from tuner.advise.situation import Situation
+from tuner.cost.memory import memory_fit
 from tuner.errors import InfeasibleError, Where
 from tuner.records.cost import CostSetup, MemoryFit
 from tuner.units import GIGA
@@ -23,12 +24,12 @@ def memory_of(situation: Situation, arm: Arm, load: Load, index: int = 0) -> Mem
     """Return the fit of one setting of an arm at the profile's batch and full context."""
     if situation.setup is None:
         return None
-    return cached_memory_fit(
+    return memory_fit(
         situation.setup,
         arm.plan,
-        _longest(situation),
-        largest_batch(load),
-        int(arm.verify_tokens[index]),
+        context_tokens=_longest(situation),
+        batch=largest_batch(load),
+        verify_tokens=int(arm.verify_tokens[index]),
     )
 
 
@@ -101,7 +102,7 @@ def _longest_that_fits(setup: CostSetup, wanted: float) -> int:
 
 
 def _room(setup: CostSetup, context_tokens: float) -> bool:
-    fit = cached_memory_fit(setup, PLAIN_PLAN, float(context_tokens), 1.0, 1)
+    fit = memory_fit(setup, PLAIN_PLAN, context_tokens=context_tokens, batch=1.0, verify_tokens=1)
     return fit.max_batch_plain >= 1
 
 

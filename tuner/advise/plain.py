@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +12,7 @@ from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
-from tuner.records.cost import CostSetup, DraftPlan, MemoryFit
+from tuner.records.cost import MemoryFit
 from tuner.records.decision import Baseline
 from tuner.records.interval import Interval
 
@@ -39,16 +37,6 @@ class PlainCurve:
         return self.memory.max_batch_plain if self.memory else None
 
 
-@lru_cache(maxsize=1024)
-def cached_memory_fit(
-    setup: CostSetup, plan: DraftPlan, context_tokens: float, batch: float, verify_tokens: int
-) -> MemoryFit:
-    """Memory depends on setup, plan and load alone; profiles share it."""
-    return memory_fit(
-        setup, plan, context_tokens=context_tokens, batch=batch, verify_tokens=verify_tokens
-    )
-
-
 def plain_curve(
     situation: Situation, model: CostModel | None, curves: Curves, load: Load
 ) -> PlainCurve:
@@ -64,12 +52,12 @@ def plain_curve(
             memory=None,
         )
     workload = situation.profile.workload
-    memory = cached_memory_fit(
+    memory = memory_fit(
         situation.setup,
         PLAIN_PLAN,
-        workload.prompt_tokens + workload.output_tokens,
-        largest_batch(load),
-        1,
+        context_tokens=workload.prompt_tokens + workload.output_tokens,
+        batch=largest_batch(load),
+        verify_tokens=1,
     )
     curve, queues = curves.plain_s[: len(LOAD_GRID)], False
     if load.batches is not None:

@@ -143,13 +143,15 @@ def _latency_check(
     found: Evaluation, ranked: Sequence[ArmPoint], best: Prediction | None
 ) -> LatencyCheck | None:
     plain = found.plain
+    limit_ms = found.situation.profile.latency_target.tpot_ms
+    if limit_ms is None:
+        return None
     bare = TpotCurve(
         tpot_s=plain.baseline_s,
         plain_log_sd=plain.baseline_log_sd,
         speedup_log_sd=np.zeros_like(plain.baseline_s),
         max_batch=plain.max_batch,
     )
-    limit_ms = found.situation.profile.latency_target.tpot_ms
     if not ranked or best is None:
         return latency_check(limit_ms, bare, bare)
     return latency_check(limit_ms, bare, fastest_curve(ranked[0], best.max_batch))

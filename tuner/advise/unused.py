@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.advise.acceptance import is_about
 from tuner.advise.points import ArmPoint
+from tuner.advise.queries import is_about
 from tuner.advise.situation import Situation
 from tuner.advise.timings import counted_length, drafted, is_timed, same_hardware
 from tuner.records.methods import DRAFT_KIND, DraftKind

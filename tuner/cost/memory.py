@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from tuner.cost.drafters import draft_setup, target_setup
 from tuner.cost.dtypes import weight_format
@@ -58,14 +59,53 @@ _CAPTURED_SIZES: dict[Engine | None, float] = {
 _NO_LIMIT = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _PerSequence:
-    """Bytes that one more sequence takes on a device."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Needs:
+    """What a plan in a setup takes on a device, whatever the load; bytes unless named otherwise."""
 
-    target: float
+    weights: float
     drafter: float
-    logits_plain: float
+    usable: float
+    activation: float
+    graphs: float
+    graphs_plain: float
+    #: of one cached token: as it is stated, and what full and window layers keep of a sequence
+    kv_token: float
+    kv_full: float
+    kv_window: float
+    window_tokens: float
+    draft_kv_token: float
+    #: of one recurrent state, and whether each verified position keeps one
+    state: float
+    keeps_states: bool
+    #: logits of one position
     logits: float
+    replicas: int
+
+
+@lru_cache(maxsize=1024)
+def _needs(setup: CostSetup, plan: DraftPlan) -> _Needs:
+    target, parallel = target_setup(setup), setup.hardware.parallel
+    drafter = draft_setup(setup, plan) if plan.kind is not DraftKind.NONE else None
+    kv_token, state = _cache(target, parallel.pipeline)
+    kv_layer = _layer_cache(target, parallel.pipeline)
+    return _Needs(
+        weights=_target_weights(setup, target),
+        drafter=_drafter_weights(plan, drafter),
+        usable=_usable(setup),
+        activation=_activation(setup, target),
+        graphs=_graphs(setup, target, plan),
+        graphs_plain=_graphs(setup, target, None),
+        kv_token=kv_token,
+        kv_full=target.parts.n_full_layers * kv_layer,
+        kv_window=target.parts.n_window_layers * kv_layer,
+        window_tokens=target.parts.window_tokens,
+        draft_kv_token=_cache(drafter, 1)[0] if drafter is not None else 0.0,
+        state=state,
+        keeps_states=plan.kind is not DraftKind.NONE,
+        logits=_logits(target),
+        replicas=parallel.data,
+    )
 
 
 def memory_fit(
@@ -86,37 +126,23 @@ def memory_fit(
     -----
     Pipeline stages hold equal shares of layers. ``max_batch`` counts all replicas.
     """
-    target = target_setup(setup)
-    drafter = draft_setup(setup, plan) if plan.kind is not DraftKind.NONE else None
-    weights = _target_weights(setup, target)
-    drafter_bytes = _drafter_weights(plan, drafter)
-    usable = _usable(setup)
-    activation = _activation(setup, target)
-    graphs = _graphs(setup, target, plan)
-    kv_token, state = _cache(target, setup.hardware.parallel.pipeline)
-    draft_kv_token = _cache(drafter, 1)[0] if drafter is not None else 0.0
-    one = _PerSequence(
-        target=_sequence_cache(target, context_tokens, setup)
-        + state * _states(plan, verify_tokens),
-        drafter=draft_kv_token * context_tokens,
-        logits_plain=_logits(target, 1),
-        logits=_logits(target, verify_tokens),
-    )
-    replicas = setup.hardware.parallel.data
-    room = usable - weights - activation
-    plain_graphs = _graphs(setup, target, None)
-    plain = _count(room - plain_graphs, one.target + one.logits_plain) * replicas
-    most = _count(room - graphs - drafter_bytes, one.target + one.drafter + one.logits) * replicas
-    own = math.ceil(batch / replicas)
+    needs = _needs(setup, plan)
+    windowed = min(context_tokens, needs.window_tokens)
+    states = float(verify_tokens) if needs.keeps_states else 1.0
+    sequence = needs.kv_full * context_tokens + needs.kv_window * windowed + needs.state * states
+    drafted = sequence + needs.draft_kv_token * context_tokens + needs.logits * verify_tokens
+    room = needs.usable - needs.weights - needs.activation
+    plain = _count(room - needs.graphs_plain, sequence + needs.logits) * needs.replicas
+    most = _count(room - needs.graphs - needs.drafter, drafted) * needs.replicas
     return MemoryFit(
-        weights_bytes=weights,
-        drafter_bytes=drafter_bytes,
-        kv_bytes_per_token=kv_token,
-        draft_kv_bytes_per_token=draft_kv_token,
-        activation_bytes=activation,
-        logits_bytes=own * one.logits,
-        graph_bytes=graphs,
-        usable_bytes=usable,
+        weights_bytes=needs.weights,
+        drafter_bytes=needs.drafter,
+        kv_bytes_per_token=needs.kv_token,
+        draft_kv_bytes_per_token=needs.draft_kv_token,
+        activation_bytes=needs.activation,
+        logits_bytes=math.ceil(batch / needs.replicas) * needs.logits * verify_tokens,
+        graph_bytes=needs.graphs,
+        usable_bytes=needs.usable,
         max_batch=most,
         max_batch_plain=plain,
         fits=batch <= most,
@@ -179,31 +205,19 @@ def _graphs(setup: CostSetup, target: PassSetup, plan: DraftPlan | None) -> floa
 def _cache(model: PassSetup, pipeline: int) -> tuple[float, float]:
     """Return bytes a cached token and bytes of recurrent state a sequence, on one device."""
     parts = model.parts
-    split = min(float(model.parallel.tensor), parts.kv_split_limit) * pipeline
-    attending = parts.n_full_layers + parts.n_window_layers
-    token = attending * parts.kv_values_per_layer * model.kv_bytes_per_value / split
+    token = (parts.n_full_layers + parts.n_window_layers) * _layer_cache(model, pipeline)
     state = parts.n_linear_layers * parts.state_values_per_layer * _LOGIT_BYTES
     return token, state / model.parallel.tensor / pipeline
 
 
-def _sequence_cache(target: PassSetup, context_tokens: float, setup: CostSetup) -> float:
-    """Bytes of one sequence at full length; window layers keep only their window."""
-    parts = target.parts
-    split = min(float(target.parallel.tensor), parts.kv_split_limit)
-    split *= setup.hardware.parallel.pipeline
-    held = parts.n_full_layers * context_tokens
-    held += parts.n_window_layers * min(context_tokens, parts.window_tokens)
-    return held * parts.kv_values_per_layer * target.kv_bytes_per_value / split
+def _layer_cache(model: PassSetup, pipeline: int) -> float:
+    """Bytes of a cached token in one layer; window layers keep only their window."""
+    split = min(float(model.parallel.tensor), model.parts.kv_split_limit) * pipeline
+    return model.parts.kv_values_per_layer * model.kv_bytes_per_value / split
 
 
-def _states(plan: DraftPlan, verify_tokens: int) -> float:
-    """Recurrent states a sequence holds: one, and one for each position that may be undone."""
-    return 1.0 if plan.kind is DraftKind.NONE else float(verify_tokens)
-
-
-def _logits(target: PassSetup, tokens: int) -> float:
-    one = target.parts.vocab_size * _LOGIT_BYTES * _LOGIT_COPIES
-    return tokens * one / target.parallel.tensor
+def _logits(target: PassSetup) -> float:
+    return target.parts.vocab_size * _LOGIT_BYTES * _LOGIT_COPIES / target.parallel.tensor
 
 
 def _count(room: float, each: float) -> int:

@@ -6,13 +6,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tuner.cost.drafters import target_setup
-from tuner.cost.layout import StepTerms, step_constants, step_layout, terms_of
+from tuner.cost.layout import Block, Settings, StepTerms, step_layout, terms_of
 from tuner.cost.levels import (
     log_parameters,
     plan_levels,
@@ -37,16 +36,6 @@ FloatArray = NDArray[np.float64]
 PREFILL_EFFICIENCY = 0.8
 
 
-class StepQuestion(NamedTuple):
-    """Configurations of one plan, as ``CostModel.step`` takes them; the arrays broadcast."""
-
-    plan: DraftPlan
-    batch: ArrayLike
-    draft_steps: ArrayLike
-    verify_tokens: ArrayLike
-    context_tokens: ArrayLike
-
-
 @dataclass(slots=True, eq=False)
 class CostModel:
     """What is believed about step times in one setup. Made by ``learn``."""
@@ -57,7 +46,7 @@ class CostModel:
     #: whether the spread covers implementations that hardly anyone measured
     allows_faults: bool = True
     _beliefs: dict[Method, Posterior] = field(default_factory=dict)
-    _plans: dict[DraftPlan, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    _plans: dict[DraftPlan, FloatArray] = field(default_factory=dict)
 
     def step(
         self,
@@ -87,51 +76,64 @@ class CostModel:
         -----
         The four broadcast against each other; all arrays of the result have that shape.
         """
-        question = StepQuestion(plan, batch, draft_steps, verify_tokens, context_tokens)
-        return self.steps([question])[0]
-
-    def steps(self, questions: Sequence[StepQuestion]) -> list[StepTimes]:
-        """Return the times of several plans, each as ``step`` does, computed together."""
-        found: dict[int, StepTimes] = {}
-        by_belief: dict[int, list[int]] = {}
-        for place, question in enumerate(questions):
-            by_belief.setdefault(id(self._belief(question.plan)), []).append(place)
-        for places in by_belief.values():
-            belief = self._belief(questions[places[0]].plan)
-            times = self._steps(belief, [questions[place] for place in places])
-            found.update(zip(places, times, strict=True))
-        return [found[place] for place in range(len(questions))]
-
-    def _steps(self, belief: Posterior, questions: Sequence[StepQuestion]) -> list[StepTimes]:
-        layouts, shifts, shapes, keys = [], [], [], []
-        for plan, *values in questions:
-            batch, steps, tokens, context = (np.asarray(one, dtype=np.float64) for one in values)
-            shift, constants = self._plan(plan)
-            layouts.append(step_layout(self.setup, plan, batch, steps, tokens, context, constants))
-            shifts.append(shift)
-            shapes.append(np.broadcast(batch, steps, tokens, context).shape)
-            keys.append(METHOD_KEY[plan.method])
-        counts = [math.prod(shape) for shape in shapes]
-        every = terms_of(layouts)
-        parts = step_parts(
-            every, belief.log_parameters, np.repeat(np.array(shifts).T, counts, axis=1)
+        values = (
+            np.asarray(one, dtype=np.float64)
+            for one in (batch, draft_steps, verify_tokens, context_tokens)
         )
-        missed, log_sd = self._missed(belief, np.repeat(keys, counts), parts, every)
+        arrays = np.broadcast_arrays(*values)
+        own, steps, tokens, context = (one.ravel() for one in arrays)
+        block = Block((Settings(plan, steps, tokens),), own, context, is_paired=True)
+        times = self.steps([block])[0][0]
+        shape = arrays[0].shape
+        return StepTimes(
+            baseline_s=times.baseline_s.reshape(shape),
+            draft_s=times.draft_s.reshape(shape),
+            verify_s=times.verify_s.reshape(shape),
+            overhead_s=times.overhead_s.reshape(shape),
+            baseline_log_sd=times.baseline_log_sd.reshape(shape),
+            ratio_log_sd=times.ratio_log_sd.reshape(shape),
+            draft_pass_s=times.draft_pass_s.reshape(shape),
+            evidence=times.evidence,
+        )
+
+    def steps(self, blocks: Sequence[Block]) -> list[list[StepTimes]]:
+        """Return the times of every plan of every block, computed together.
+
+        The arrays of a plan have shape (loads, settings), or (settings,) in a paired block.
+        """
+        beliefs = [[self._belief(one.plan) for one in block.settings] for block in blocks]
+        found: list[dict[int, StepTimes]] = [{} for _ in blocks]
+        for belief in {id(one): one for own in beliefs for one in own}.values():
+            parts = [
+                (own, [place for place, one in enumerate(of_block) if one is belief], block)
+                for own, of_block, block in zip(found, beliefs, blocks, strict=True)
+            ]
+            parts = [part for part in parts if part[1]]
+            several = self._steps(belief, [_part(block, places) for _, places, block in parts])
+            for (own, places, _), times in zip(parts, several, strict=True):
+                own.update(zip(places, times, strict=True))
+        return [[own[place] for place in sorted(own)] for own in found]
+
+    def _steps(self, belief: Posterior, blocks: Sequence[Block]) -> list[list[StepTimes]]:
+        every = terms_of([step_layout(self.setup, block) for block in blocks])
+        columns = np.concatenate([self._by_plan(block) for block in blocks], axis=1)
+        keys, shift = columns[0], columns[1:]
+        parts = step_parts(every, belief.log_parameters, shift)
+        missed, log_sd = self._missed(belief, keys, parts, every)
         plain_missed, ratio_missed = missed.reshape(2, -1)
         plain_sd, ratio_sd = log_sd.reshape(2, -1)
         factor = np.exp(plain_missed + ratio_missed)
-        together = StepTimes(
-            baseline_s=parts.baseline.seconds * np.exp(plain_missed),
-            draft_s=parts.draft.seconds * factor,
-            verify_s=parts.verify.seconds * factor,
-            overhead_s=parts.overhead.seconds * factor,
-            baseline_log_sd=plain_sd,
-            ratio_log_sd=np.where(every.counts.tokens > 1.0, ratio_sd, 0.0),
-            draft_pass_s=parts.draft_pass_s * factor,
-            evidence=self.prior.evidence + tuple(row.source for row in self.observed),
+        times = (
+            parts.baseline.seconds * np.exp(plain_missed),
+            parts.draft.seconds * factor,
+            parts.verify.seconds * factor,
+            parts.overhead.seconds * factor,
+            plain_sd,
+            np.where(every.counts.tokens > 1.0, ratio_sd, 0.0),
+            parts.draft_pass_s * factor,
         )
-        starts = itertools.accumulate(counts, initial=0)
-        return [_cut(together, start, shape) for start, shape in zip(starts, shapes, strict=False)]
+        evidence = self.prior.evidence + tuple(row.source for row in self.observed)
+        return _cut(np.array(times), blocks, evidence)
 
     def prefill_s(self, tokens: float) -> float:
         """Return the time to read a prompt of ``tokens`` in one pass, logits of its last token."""
@@ -150,17 +152,27 @@ class CostModel:
         seconds = pass_times(terms, belief.log_parameters).seconds[0] - sampled
         return float(seconds + value[INDEX["step_overhead_s"]])
 
-    def _plan(self, plan: DraftPlan) -> tuple[FloatArray, FloatArray]:
+    def _by_plan(self, block: Block) -> FloatArray:
+        """Return what belongs to the plan of each configuration, shape (1 + N_PARAMETERS, n).
+
+        The method's number, then the shift of the parameters' logarithms.
+        """
+        sizes = [len(one.tokens) for one in block.settings]
+        columns = np.array([self._plan(one.plan) for one in block.settings]).T
+        own = np.repeat(columns, sizes, axis=1)
+        return own if block.is_paired else np.tile(own, len(block.batch))
+
+    def _plan(self, plan: DraftPlan) -> FloatArray:
         if plan not in self._plans:
             shift = log_parameters_of_plan(self.prior, self.setup, plan)
-            self._plans[plan] = shift, step_constants(self.setup, plan)
+            self._plans[plan] = np.concatenate(([METHOD_KEY[plan.method]], shift))
         return self._plans[plan]
 
     def _missed(
         self, belief: Posterior, keys: FloatArray, parts: StepParts, terms: StepTerms
     ) -> tuple[FloatArray, FloatArray]:
         """Return what the equations miss and the log sd, of plain steps and then of the ratios."""
-        log_batch, log_tokens = np.log(terms.counts.batch), np.log(terms.counts.tokens)
+        log_batch, log_tokens = np.log(terms.batch), np.log(terms.counts.tokens)
         none, ones = np.zeros_like(log_batch), np.ones_like(log_batch)
         key = np.where(terms.counts.tokens > 1.0, keys, NO_METHOD)
         places = Places(
@@ -243,20 +255,49 @@ def log_parameters_of_plan(prior: CostPrior, setup: CostSetup, plan: DraftPlan) 
     return shift
 
 
-def _cut(together: StepTimes, start: int, shape: tuple[int, ...]) -> StepTimes:
-    """Return the configurations of one question out of those of all."""
+def _part(block: Block, places: Sequence[int]) -> Block:
+    """Return the block with some of its settings."""
+    if len(places) == len(block.settings):
+        return block
+    kept = block._replace(settings=[block.settings[place] for place in places])
+    if not block.is_paired:
+        return kept
+    owner = np.repeat(
+        np.arange(len(block.settings)), [len(settings.tokens) for settings in block.settings]
+    )
+    mine = np.isin(owner, places)
+    return kept._replace(batch=block.batch[mine], context=block.context[mine])
 
-    def own(values: FloatArray) -> FloatArray:
-        return values[start : start + math.prod(shape)].reshape(shape)
 
+def _cut(
+    times: FloatArray, blocks: Sequence[Block], evidence: tuple[str, ...]
+) -> list[list[StepTimes]]:
+    """Return the times, shape (7, n), of each plan of each block."""
+    found, start = [], 0
+    for block in blocks:
+        sizes = [len(settings.tokens) for settings in block.settings]
+        shape = (sum(sizes),) if block.is_paired else (len(block.batch), sum(sizes))
+        own = times[:, start : start + math.prod(shape)].reshape(-1, *shape)
+        start += math.prod(shape)
+        ends = itertools.accumulate(sizes)
+        found.append(
+            [
+                _times_of(own[..., end - size : end], evidence)
+                for size, end in zip(sizes, ends, strict=True)
+            ]
+        )
+    return found
+
+
+def _times_of(rows: FloatArray, evidence: tuple[str, ...]) -> StepTimes:
+    baseline_s, draft_s, verify_s, overhead_s, baseline_log_sd, ratio_log_sd, draft_pass_s = rows
     return StepTimes(
-        baseline_s=own(together.baseline_s),
-        draft_s=own(together.draft_s),
-        verify_s=own(together.verify_s),
-        overhead_s=own(together.overhead_s),
-        baseline_log_sd=own(together.baseline_log_sd),
-        ratio_log_sd=own(together.ratio_log_sd),
-        draft_pass_s=own(together.draft_pass_s),
-        evidence=together.evidence,
-        notes=together.notes,
+        baseline_s=baseline_s,
+        draft_s=draft_s,
+        verify_s=verify_s,
+        overhead_s=overhead_s,
+        baseline_log_sd=baseline_log_sd,
+        ratio_log_sd=ratio_log_sd,
+        draft_pass_s=draft_pass_s,
+        evidence=evidence,
     )

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tuner.cost.layout import StepLayout, step_constants, step_layout, terms_of
+from tuner.cost.layout import Block, Settings, step_layout, terms_of
 from tuner.cost.levels import log_parameters, plan_levels
 from tuner.cost.missed import NO_METHOD, Places
 from tuner.cost.posterior import Evidence
@@ -16,8 +15,6 @@ from tuner.cost.roofline import INDEX, N_PARAMETERS
 from tuner.records.cost import CostObservation, CostSetup, DraftPlan
 from tuner.records.cost_prior import DRAFT_PARAMETERS, CostPrior
 from tuner.records.methods import DRAFT_KIND, Method
-
-FloatArray = NDArray[np.float64]
 
 #: context when an observation does not state it, tokens (assumed)
 DEFAULT_CONTEXT_TOKENS = 1024.0
@@ -54,10 +51,10 @@ def gather(
 
     Draft parameters of another method are unknowns of their own: its rows inform the target only.
     """
-    layouts: list[StepLayout] = []
+    settings: list[Settings] = []
+    loads: list[tuple[float, float]] = []
     columns: list[tuple[float, ...]] = []
     informs, shifts = [], []
-    known: dict[DraftPlan, FloatArray] = {}
     is_draft = np.zeros(N_PARAMETERS, dtype=bool)
     is_draft[[INDEX[name] for name in DRAFT_PARAMETERS]] = True
     for row in observed:
@@ -68,22 +65,21 @@ def gather(
         steps = float(row.draft_steps or (tokens - 1.0 if row.method is not Method.NONE else 0.0))
         context = row.context_tokens if row.context_tokens is not None else DEFAULT_CONTEXT_TOKENS
         for value, *weights in measured_logs(row):
-            numbers = np.array([row.batch, steps, tokens, context])
-            place = (numbers[:1], numbers[1:2], numbers[2:3], numbers[3:])
-            if plan not in known:
-                known[plan] = step_constants(setup, plan)
-            layouts.append(step_layout(setup, plan, *place, known[plan]))
+            settings.append(Settings(plan, np.array([steps]), np.array([tokens])))
+            loads.append((row.batch, context))
             noise = prior.measurement_noise**2 + row.log_sd**2
             key = METHOD_KEY[row.method]
             columns.append((math.log(row.batch), math.log(tokens), *weights, key, value, noise))
             same = row.method in (method, Method.NONE)
             informs.append(np.where(is_draft & (not same), 0.0, 1.0))
             shifts.append(shift)
-    if not layouts:
+    if not settings:
         return None
     *places, values, noises = np.array(columns).T
+    batch, context = np.array(loads, dtype=np.float64).T
+    block = Block(settings, batch, context, is_paired=True)
     return Evidence(
-        terms=terms_of(layouts),
+        terms=terms_of([step_layout(setup, block)]),
         places=Places(*places),
         log_value=values,
         noise=noises,

@@ -64,12 +64,11 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     bandwidth, sharpness = value[_BANDWIDTH], value[_SHARPNESS]
     matmul = value[INDEX["matmul_efficiency"]]
     traffic = _traffic(terms, value)
-    core, core_memory, core_compute, core_sharp = _soft_maximum(
-        traffic.seconds, terms.matmul_s / matmul, sharpness
-    )
     reread = value[INDEX["attention_reread"]] * (terms.tokens - 1.0)
-    attend, attend_memory, attend_compute, attend_sharp = _soft_maximum(
-        terms.kv_s / bandwidth * (1.0 + reread), terms.attention_s / matmul, sharpness
+    (core, attend), (core_memory, attend_memory), by_compute, by_sharp = _soft_maximum(
+        np.array((traffic.seconds, terms.kv_s / bandwidth * (1.0 + reread))),
+        np.array((terms.matmul_s, terms.attention_s)) / matmul,
+        sharpness,
     )
     streamed = (terms.scan_s + terms.logits_s) / bandwidth
     work = core + attend + streamed + traffic.host_s
@@ -82,8 +81,8 @@ def pass_times(terms: PassTerms, log_parameters: FloatArray) -> PassTimes:
     share = by_work / work
     by_traffic = share * core_memory / traffic.seconds
     gradient[_BANDWIDTH] = -share * (core_memory + attend_memory + streamed)
-    gradient[INDEX["matmul_efficiency"]] = -share * (core_compute + attend_compute)
-    gradient[_SHARPNESS] = share * (core_sharp + attend_sharp) + by_sharpness
+    gradient[INDEX["matmul_efficiency"]] = -share * by_compute.sum(axis=0)
+    gradient[_SHARPNESS] = share * by_sharp.sum(axis=0) + by_sharpness
     gradient[INDEX["layer_floor_s"]] = by_floor
     gradient[INDEX["token_overhead_s"]] = by_token
     gradient[INDEX["attention_reread"]] = share * attend_memory * reread / (1.0 + reread)

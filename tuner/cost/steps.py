@@ -61,7 +61,10 @@ def step_parts(
         none = np.zeros_like(baseline.seconds)
         draft = PassTimes(none, np.zeros_like(baseline.gradient))
         return StepParts(baseline, draft, verify, overhead, none)
-    scale = np.exp(columns[INDEX["draft_scale"]] * counts.is_head)
+    # a language model's passes follow from its size: their scale is about 1, but not surely so (its
+    # format may differ from the target's, whose levels it shares)
+    head, model = columns[INDEX["draft_scale"]], columns[INDEX["draft_model_scale"]]
+    scale = np.exp(head * counts.is_head + model * (1.0 - counts.is_head))
     fixed = np.exp(columns[INDEX["draft_pass_overhead_s"]])
     first = _draft_pass(first, scale, counts.is_head, fixed)
     later = _draft_pass(later, scale, counts.is_head, fixed)
@@ -81,6 +84,7 @@ def _draft_pass(
 ) -> PassTimes:
     gradient = one.gradient * scale
     gradient[INDEX["draft_scale"]] = one.seconds * scale * is_head
+    gradient[INDEX["draft_model_scale"]] = one.seconds * scale * (1.0 - is_head)
     gradient[INDEX["draft_pass_overhead_s"]] = fixed_s
     return PassTimes(one.seconds * scale + fixed_s, gradient)
 
@@ -94,7 +98,7 @@ def _tax(terms: StepTerms, baseline: PassTimes, log_parameters: FloatArray) -> P
     gradient[INDEX["speculation_tax_s"]] += fixed
     gradient[INDEX["speculation_tax_share"]] += share * baseline.seconds
     gradient[INDEX["speculation_token_s"]] += by_token
-    seconds = fixed + share * baseline.seconds + by_token + counts.copied_s
+    seconds = fixed + share * baseline.seconds + by_token + counts.copied_s * terms.batch
     return PassTimes(seconds, gradient)
 
 

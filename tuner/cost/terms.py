@@ -7,6 +7,7 @@ Every term is an array in seconds, for one device of the group that works on the
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -109,6 +110,7 @@ class PassSetup:
     has_vector_kernels: bool = False
 
 
+@lru_cache(maxsize=1024)
 def pass_constants(setup: PassSetup) -> PassConstants:
     """Return the constants of one model on its devices.
 

@@ -24,6 +24,7 @@ PARAMETERS: tuple[str, ...] = (
     "expert_evenness",
     "collective_scale",
     "draft_scale",
+    "draft_model_scale",
     "draft_pass_overhead_s",
     "speculation_tax_s",
     "speculation_tax_share",
@@ -33,6 +34,7 @@ PARAMETERS: tuple[str, ...] = (
 #: parameters that belong to a method, not to the target
 DRAFT_PARAMETERS: tuple[str, ...] = (
     "draft_scale",
+    "draft_model_scale",
     "draft_pass_overhead_s",
     "speculation_tax_s",
     "speculation_tax_share",
