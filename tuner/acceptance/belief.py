@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -29,7 +29,7 @@ from tuner.acceptance.posterior import (
     posterior_curve,
     prior_curve,
 )
-from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.shape import basis_of, law_at, offset_of, stacked
 from tuner.acceptance.temperature import shifts_at, temperature_shifts
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -105,39 +105,35 @@ def believe_all(
 ) -> list[AcceptanceBelief]:
     """Return what is believed before anything is observed, for several (query, longest draft).
 
-    As ``believe`` does for one; all curves of one law are computed together.
+    As ``believe`` does for one; all curves are computed together.
     """
-    found: dict[int, AcceptanceBelief] = {}
-    by_law: dict[int, list[int]] = {}
-    for place, (query, _) in enumerate(questions):
-        by_law.setdefault(id(law_of(prior, query.method)), []).append(place)
-    for places in by_law.values():
-        own = [questions[place] for place in places]
-        found.update(zip(places, _unobserved(prior, own), strict=True))
-    return [found[place] for place in range(len(questions))]
-
-
-def _unobserved(
-    prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
-) -> Iterator[AcceptanceBelief]:
-    """Beliefs about methods that share a law."""
+    if not questions:
+        return []
     queries = [query for query, _ in questions]
-    method, longest = queries[0].method, max(max_k for _, max_k in questions)
+    longest = max(max_k for _, max_k in questions)
     means, covariances, knowns = curve_priors(prior, queries)
-    law = law_of(prior, method)
+    laws = [law_of(prior, query.method) for query in queries]
     start = CurvePrior(
         mean=means,
         covariance=covariances,
-        law=law,
-        offset=np.array([offset_of(law, query.method, query.task) for query in queries]),
-        basis=basis_of(method, longest),
+        law=stacked(laws),
+        offset=np.array(
+            [
+                offset_of(law, query.method, query.task)
+                for law, query in zip(laws, queries, strict=True)
+            ]
+        ),
+        basis=np.array([basis_of(query.method, longest) for query in queries]),
     )
-    survival, log_sd = _summary(prior_curve(start, _position_sd(method)), longest)
+    position_sd = np.array([_position_sd(query.method) for query in queries])
+    survival, log_sd = _summary(prior_curve(start, position_sd[:, None, None]), longest)
     length = lengths_of(survival)
+    found = []
     for place, (query, max_k) in enumerate(questions):
         notes = _notes(prior, query, knowns[place], max_k, is_measured=False)
         curve = survival[place, :max_k], length[place, : max_k + 1], log_sd[place, : max_k + 1]
-        yield _belief(prior, query, *curve, "prior", notes)
+        found.append(_belief(prior, query, *curve, "prior", notes))
+    return found
 
 
 def expected_survival(
@@ -210,14 +206,14 @@ def curve_prior(
 def curve_priors(
     prior: AcceptancePrior, queries: Sequence[AcceptanceQuery]
 ) -> tuple[FloatArray, FloatArray, list[bool]]:
-    """Return ``curve_prior`` of several queries whose methods follow one law."""
+    """Return ``curve_prior`` of several queries."""
     levels = [level_prior(prior, query) for query in queries]
     numbers = np.zeros((len(queries), 3))
     numbers[:, 0] = [level for level, _, _ in levels]
     numbers[:, 0] += temperature_shifts(numbers[:, 0], queries)
     covariance = np.zeros((len(queries), 3, 3))
     covariance[:, 0, 0] = [variance * prior.spread_factor**2 for _, variance, _ in levels]
-    covariance[:, 1:, 1:] = law_of(prior, queries[0].method).covariance
+    covariance[:, 1:, 1:] = [law_of(prior, query.method).covariance for query in queries]
     return numbers, covariance, [known for _, _, known in levels]
 
 
