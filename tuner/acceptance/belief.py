@@ -117,12 +117,7 @@ def believe_all(
         mean=means,
         covariance=covariances,
         law=stacked(laws),
-        offset=np.array(
-            [
-                offset_of(law, query.method, query.task)
-                for law, query in zip(laws, queries, strict=True)
-            ]
-        ),
+        offset=_offsets(laws, queries),
         basis=np.array([basis_of(query.method, longest) for query in queries]),
     )
     position_sd = np.array([_position_sd(query.method) for query in queries])
@@ -138,22 +133,33 @@ def believe_all(
 
 def expected_survival(
     prior: AcceptancePrior,
-    queries: Sequence[AcceptanceQuery],
-    heats: tuple[tuple[float, VerifyRule], ...],
+    questions: Sequence[tuple[AcceptanceQuery, tuple[tuple[float, VerifyRule], ...]]],
     max_k: int,
 ) -> FloatArray:
-    """Return the survival of ``believe`` for one method at (temperature, rule) in turn.
+    """Return the survival of ``believe`` for each query at (temperature, rule) in turn.
 
-    Before anything is observed, and without the interval, which costs the most. The queries differ
-    in task; shape (queries, heats, max_k).
+    Before anything is observed, and without the interval, which costs the most. All queries are
+    asked at as many temperatures; shape (temperatures, queries, max_k).
     """
-    method, law = queries[0].method, law_of(prior, queries[0].method)
+    queries = [query for query, _ in questions]
     cold = np.array([level_prior(prior, query)[0] for query in queries])
-    level = cold[:, None] + shifts_at(cold, queries[0], heats)
-    offset = np.array([offset_of(law, method, query.task) for query in queries])
-    mean, _slope = law_at(law, level, offset[:, None])
+    level = np.empty((len(questions[0][1]), len(queries)))
+    groups: dict[object, list[int]] = {}
+    for place, (query, heats) in enumerate(questions):
+        groups.setdefault((heats, query.top_p, query.top_k, query.min_p), []).append(place)
+    for places in groups.values():
+        query, heats = questions[places[0]]
+        level[:, places] = cold[places] + shifts_at(cold[places], query, heats).T
+    laws = [law_of(prior, query.method) for query in queries]
+    mean, _slope = law_at(stacked(laws), level, _offsets(laws, queries))
     numbers = np.concatenate((level[..., None], mean), axis=-1)
-    return survival_of(logistic(numbers @ basis_of(method, max_k).T))
+    basis = np.array([basis_of(query.method, max_k) for query in queries])
+    return survival_of(logistic((basis @ numbers[..., None])[..., 0]))
+
+
+def _offsets(laws: Sequence[ShapeLaw], queries: Sequence[AcceptanceQuery]) -> FloatArray:
+    pairs = zip(laws, queries, strict=True)
+    return np.array([offset_of(law, query.method, query.task) for law, query in pairs])
 
 
 def _belief(
