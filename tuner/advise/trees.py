@@ -15,18 +15,28 @@ FloatArray = NDArray[np.float64]
 #: published recipes are for a few sequences (sgl-project/sglang#4716: CUDA graphs of batch 1).
 MOST_BATCH = 8
 
-#: SGLang's own defaults and the settings that its benchmark script and users measure, smallest
-#: first: scripts/playground/bench_speculative.py, server defaults 5/4/8, the 8/8/64 recipe of
-#: sgl-project/sglang#4716.
-SETTINGS = (
-    TreeSetting(num_steps=3, topk=2, draft_tokens=4),
-    TreeSetting(num_steps=3, topk=4, draft_tokens=8),
-    TreeSetting(num_steps=5, topk=4, draft_tokens=8),
-    TreeSetting(num_steps=5, topk=4, draft_tokens=16),
-    TreeSetting(num_steps=6, topk=4, draft_tokens=16),
-    TreeSetting(num_steps=5, topk=8, draft_tokens=32),
-    TreeSetting(num_steps=8, topk=8, draft_tokens=64),
-)
+#: Depths, widths and verified tokens that are combined. They span what SGLang's defaults (5/4/8),
+#: its scripts/playground/bench_speculative.py and the 8/8/64 recipe of sgl-project/sglang#4716 use;
+#: wider levels than 8 were not served by anybody whose measurements are published.
+_DEPTHS, _WIDTHS, _SIZES = (3, 5, 6, 8), (2, 4, 8), (4, 8, 16, 32, 64)
+
+
+def _settings() -> tuple[TreeSetting, ...]:
+    """Return the combinations that make sense, fewest verified tokens first."""
+    found = [
+        TreeSetting(num_steps=steps, topk=topk, draft_tokens=tokens)
+        for tokens in _SIZES
+        for steps in _DEPTHS
+        for topk in _WIDTHS
+        # fewer tokens than a path of full depth needs are a shallower tree; no more than are
+        # drafted can be verified (topk at depth 1, topk² at each further depth); and of the drafted
+        # ones neither less than two levels' worth nor nearly all are kept
+        if steps < tokens <= 1 + topk + (steps - 1) * topk**2 and 2 * topk <= tokens <= 8 * topk
+    ]
+    return tuple(found)
+
+
+SETTINGS = _settings()
 
 
 def tree_curves(trees: Sequence[TreeSetting], conditional: FloatArray) -> FloatArray:

@@ -32,6 +32,15 @@ _SPEED_BY_FORMAT = {"bfloat16": 1.0, "fp8": 1.0, "int8": 1.0, "fp4": 1.0}
 #: of the 31.5 GB/s of 16 lanes at 16 GT/s (assumed). It matters for tensor parallelism over devices
 #: without a link in the catalog.
 PCIE4_BYTES_PER_S = 25e9
+#: … and on boards that come with links of their own, both directions: TPU v5e's ICI, the slowest
+#: (its documentation), Ascend 910B's HCCS and MI300X's Infinity Fabric (392 and 896 GB/s in public
+#: figures, assumed). Data-center GPUs with less bandwidth than the second table are single cards.
+BOARD_LINKS: dict[DeviceKind, float] = {
+    DeviceKind.TPU: 400e9,
+    DeviceKind.NPU: 390e9,
+    DeviceKind.DATACENTER_GPU: 800e9,
+}
+_BOARD_BANDWIDTH: dict[DeviceKind, float] = {DeviceKind.DATACENTER_GPU: 2.5e12}
 #: bytes per second that host memory gives for experts kept there (assumed: two channels of DDR5)
 HOST_BANDWIDTH_BYTES_PER_S = 60e9
 #: time of one small all-reduce on top of its bytes: NVLink class, and over PCIe (assumed)
@@ -63,7 +72,7 @@ def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
     """Return the ceilings of ``hardware`` for arithmetic in ``compute``."""
     accelerator = hardware.accelerator
     bf16 = _bf16_ceiling(accelerator)
-    link = accelerator.interconnect_bytes_per_s or PCIE4_BYTES_PER_S
+    link = accelerator.interconnect_bytes_per_s or _usual_link(accelerator)
     joined = RACK_DEVICES if accelerator.name.startswith("GB") else BOARD_DEVICES
     if hardware.parallel.tensor > joined:
         link = min(link, NETWORK_BYTES_PER_S)
@@ -76,6 +85,12 @@ def device_ceilings(hardware: Hardware, compute: str) -> Ceilings:
         link_bytes_per_s=link / 2.0,  # datasheets add both directions
         link_latency_s=FAST_LINK_LATENCY_S if is_fast else SLOW_LINK_LATENCY_S,
     )
+
+
+def _usual_link(accelerator: Accelerator) -> float:
+    kind = accelerator.kind
+    on_board = accelerator.bandwidth_bytes_per_s >= _BOARD_BANDWIDTH.get(kind, 0.0)
+    return BOARD_LINKS[kind] if kind in BOARD_LINKS and on_board else PCIE4_BYTES_PER_S
 
 
 def _bf16_ceiling(accelerator: Accelerator) -> float:

@@ -24,8 +24,8 @@ REDUCED_VOCABULARY = 32000.0
 #: layers of block drafters where the drafter does not say (DFlash paper, section 4: 5 layers;
 #: P-EAGLE heads on Hugging Face: 4)
 _BLOCK_LAYERS = {Method.DFLASH: 5.0, Method.DSPARK: 5.0, Method.P_EAGLE: 4.0}
-#: drafters that use the output head of the target, in its format (EAGLE, section 3; DFlash, section 4;
-#: DSpark and MTP likewise)
+#: drafters that use the output head of the target, in its format (EAGLE, section 3; DFlash,
+#: section 4; DSpark and MTP likewise)
 _SHARED_HEAD = frozenset({Method.EAGLE, Method.EAGLE2, Method.DFLASH, Method.DSPARK, Method.MTP})
 #: gated feed-forward of width 3 h where the target has no dense one (assumed)
 _FEED_FORWARD_WIDTHS = 3.0

@@ -15,6 +15,8 @@ FloatArray = NDArray[np.float64]
 
 #: level of engines that the product does not configure (research code, MLX …)
 OTHER_ENGINE = "other"
+#: start of the name of the level of an engine on a kind of device
+BOTH = "engine+device:"
 #: vendors of GPUs whose kernels and collectives are not CUDA's
 OWN_SOFTWARE = frozenset({"amd", "intel"})
 
@@ -26,7 +28,7 @@ def setup_levels(setup: CostSetup) -> tuple[str, ...]:
     device = setup.hardware.accelerator.kind.value
     weights = weight_format(setup.dtype).weight_class.value
     names = [f"engine:{engine}", f"device:{device}", f"weights:{weights}"]
-    names.append(f"engine+device:{engine}+{device}")
+    names.append(f"{BOTH}{engine}+{device}")
     vendor = setup.hardware.accelerator.vendor.lower()
     if vendor in OWN_SOFTWARE:
         names.append(f"vendor:{vendor}")
@@ -37,6 +39,13 @@ def setup_levels(setup: CostSetup) -> tuple[str, ...]:
     if parts.n_linear_layers > 0.0:
         names.append("layers:linear")
     return tuple(names)
+
+
+def sources_measured(prior: CostPrior, setup: CostSetup) -> int:
+    """Return how many sources measured the engine of a setup on its kind of device."""
+    name = next(name for name in setup_levels(setup) if name.startswith(BOTH))
+    level = prior.levels.get(name)
+    return 0 if level is None else level.n_sources
 
 
 def plan_levels(setup: CostSetup, plan: DraftPlan) -> tuple[str, ...]:

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tuner.cost.drafters import target_setup
 from tuner.cost.layout import Block, Settings, StepTerms, step_layout, terms_of
-from tuner.cost.levels import log_parameters, plan_levels, setup_levels, spread
+from tuner.cost.levels import (
+    log_parameters,
+    plan_levels,
+    setup_levels,
+    sources_measured,
+    spread,
+)
 from tuner.cost.missed import NO_METHOD, Missed, Places
 from tuner.cost.observations import METHOD_KEY, gather, target_rows
 from tuner.cost.posterior import Posterior, expected_missed, update
@@ -194,7 +200,7 @@ class CostModel:
         if method not in self._beliefs:
             mean = log_parameters(self.prior, setup_levels(self.setup))
             evidence = gather(self.prior, self.setup, self.observed, method)
-            missed = missed_of(self.prior)
+            missed = missed_of(self.prior, self.setup)
             self._beliefs[method] = update(missed, mean, spread(self.prior) ** 2, evidence)
         return self._beliefs[method]
 
@@ -217,10 +223,18 @@ def learn(
     return CostModel(setup, prior, target_rows(observed))
 
 
-def missed_of(prior: CostPrior) -> Missed:
-    """Return how much the equations miss, as the prior states it."""
+def missed_of(prior: CostPrior, setup: CostSetup) -> Missed:
+    """Return how much the equations miss, as the prior states it for what is known of a setup.
+
+    Implementations that one source or none has measured are off by more than the spread among
+    those that many have: research builds, and engines on devices that they were not made for.
+    """
+    unmeasured = prior.unmeasured_offset / (1.0 + sources_measured(prior, setup))
     return Missed(
-        prior.plain_discrepancy, prior.discrepancy, prior.discrepancy_scale, prior.method_offset
+        level=prior.plain_discrepancy,
+        stairs=prior.discrepancy,
+        stairs_scale=prior.discrepancy_scale,
+        offset=math.hypot(prior.method_offset, unmeasured),
     )
 
 

@@ -70,6 +70,9 @@ class CostPrior:
     plain_discrepancy: float = 0.12
     #: standard deviation of a factor on the speculative steps of one method in one setup
     method_offset: float = 0.10
+    #: the same on an engine and kind of device that no source measured, beside the former; it falls
+    #: as 1 ÷ (1 + sources)
+    unmeasured_offset: float = 0.60
     #: standard deviation of ln of one measured number (noise of a run)
     measurement_noise: float = 0.02
     #: multiplies every standard deviation so that 80 % intervals cover
