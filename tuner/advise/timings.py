@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from tuner.advise.arms import Arm
@@ -141,7 +139,6 @@ def implied_length(
     each was. Here the step counts as typically unsure: at its stated spread most of what a text
     does would be taken for a fault of the machine, and kept at other draft lengths.
     """
-    prior = replace(prior, unmeasured_offset=0.0)  # faults, not what is typical
     observation = cost_observation(
         row, situation, acceptance_length=None, drafter=arm.plan.drafter, coverage=coverage
     )
