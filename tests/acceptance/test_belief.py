@@ -60,8 +60,8 @@ def test_company_changes_no_belief(asked):
         assert together.length == pytest.approx(alone.length, rel=1e-12)
         assert together.length_log_sd == pytest.approx(alone.length_log_sd, rel=1e-9)
         heats = ((0.0, VerifyRule.GREEDY), (query.temperature, query.rule))
-        survival = expected_survival(prior, [query], heats, max_k)
-        assert survival[0, 1] == pytest.approx(alone.survival, rel=1e-12)
+        survival = expected_survival(prior, [(query, heats)], max_k)
+        assert survival[1, 0] == pytest.approx(alone.survival, rel=1e-12)
 
 
 @settings(deadline=None, derandomize=True, max_examples=40)

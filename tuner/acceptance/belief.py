@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -29,7 +29,7 @@ from tuner.acceptance.posterior import (
     posterior_curve,
     prior_curve,
 )
-from tuner.acceptance.shape import basis_of, law_at, offset_of
+from tuner.acceptance.shape import basis_of, law_at, offset_of, stacked
 from tuner.acceptance.temperature import shifts_at, temperature_shifts
 from tuner.records.acceptance import (
     AcceptanceBelief,
@@ -105,59 +105,61 @@ def believe_all(
 ) -> list[AcceptanceBelief]:
     """Return what is believed before anything is observed, for several (query, longest draft).
 
-    As ``believe`` does for one; all curves of one law are computed together.
+    As ``believe`` does for one; all curves are computed together.
     """
-    found: dict[int, AcceptanceBelief] = {}
-    by_law: dict[int, list[int]] = {}
-    for place, (query, _) in enumerate(questions):
-        by_law.setdefault(id(law_of(prior, query.method)), []).append(place)
-    for places in by_law.values():
-        own = [questions[place] for place in places]
-        found.update(zip(places, _unobserved(prior, own), strict=True))
-    return [found[place] for place in range(len(questions))]
-
-
-def _unobserved(
-    prior: AcceptancePrior, questions: Sequence[tuple[AcceptanceQuery, int]]
-) -> Iterator[AcceptanceBelief]:
-    """Beliefs about methods that share a law."""
+    if not questions:
+        return []
     queries = [query for query, _ in questions]
-    method, longest = queries[0].method, max(max_k for _, max_k in questions)
+    longest = max(max_k for _, max_k in questions)
     means, covariances, knowns = curve_priors(prior, queries)
-    law = law_of(prior, method)
+    laws = [law_of(prior, query.method) for query in queries]
     start = CurvePrior(
         mean=means,
         covariance=covariances,
-        law=law,
-        offset=np.array([offset_of(law, query.method, query.task) for query in queries]),
-        basis=basis_of(method, longest),
+        law=stacked(laws),
+        offset=_offsets(laws, queries),
+        basis=np.array([basis_of(query.method, longest) for query in queries]),
     )
-    survival, log_sd = _summary(prior_curve(start, _position_sd(method)), longest)
+    position_sd = np.array([_position_sd(query.method) for query in queries])
+    survival, log_sd = _summary(prior_curve(start, position_sd[:, None, None]), longest)
     length = lengths_of(survival)
+    found = []
     for place, (query, max_k) in enumerate(questions):
         notes = _notes(prior, query, knowns[place], max_k, is_measured=False)
         curve = survival[place, :max_k], length[place, : max_k + 1], log_sd[place, : max_k + 1]
-        yield _belief(prior, query, *curve, "prior", notes)
+        found.append(_belief(prior, query, *curve, "prior", notes))
+    return found
 
 
 def expected_survival(
     prior: AcceptancePrior,
-    queries: Sequence[AcceptanceQuery],
-    heats: tuple[tuple[float, VerifyRule], ...],
+    questions: Sequence[tuple[AcceptanceQuery, tuple[tuple[float, VerifyRule], ...]]],
     max_k: int,
 ) -> FloatArray:
-    """Return the survival of ``believe`` for one method at (temperature, rule) in turn.
+    """Return the survival of ``believe`` for each query at (temperature, rule) in turn.
 
-    Before anything is observed, and without the interval, which costs the most. The queries differ
-    in task; shape (queries, heats, max_k).
+    Before anything is observed, and without the interval, which costs the most. All queries are
+    asked at as many temperatures; shape (temperatures, queries, max_k).
     """
-    method, law = queries[0].method, law_of(prior, queries[0].method)
+    queries = [query for query, _ in questions]
     cold = np.array([level_prior(prior, query)[0] for query in queries])
-    level = cold[:, None] + shifts_at(cold, queries[0], heats)
-    offset = np.array([offset_of(law, method, query.task) for query in queries])
-    mean, _slope = law_at(law, level, offset[:, None])
+    level = np.empty((len(questions[0][1]), len(queries)))
+    groups: dict[object, list[int]] = {}
+    for place, (query, heats) in enumerate(questions):
+        groups.setdefault((heats, query.top_p, query.top_k, query.min_p), []).append(place)
+    for places in groups.values():
+        query, heats = questions[places[0]]
+        level[:, places] = cold[places] + shifts_at(cold[places], query, heats).T
+    laws = [law_of(prior, query.method) for query in queries]
+    mean, _slope = law_at(stacked(laws), level, _offsets(laws, queries))
     numbers = np.concatenate((level[..., None], mean), axis=-1)
-    return survival_of(logistic(numbers @ basis_of(method, max_k).T))
+    basis = np.array([basis_of(query.method, max_k) for query in queries])
+    return survival_of(logistic((basis @ numbers[..., None])[..., 0]))
+
+
+def _offsets(laws: Sequence[ShapeLaw], queries: Sequence[AcceptanceQuery]) -> FloatArray:
+    pairs = zip(laws, queries, strict=True)
+    return np.array([offset_of(law, query.method, query.task) for law, query in pairs])
 
 
 def _belief(
@@ -210,14 +212,14 @@ def curve_prior(
 def curve_priors(
     prior: AcceptancePrior, queries: Sequence[AcceptanceQuery]
 ) -> tuple[FloatArray, FloatArray, list[bool]]:
-    """Return ``curve_prior`` of several queries whose methods follow one law."""
+    """Return ``curve_prior`` of several queries."""
     levels = [level_prior(prior, query) for query in queries]
     numbers = np.zeros((len(queries), 3))
     numbers[:, 0] = [level for level, _, _ in levels]
     numbers[:, 0] += temperature_shifts(numbers[:, 0], queries)
     covariance = np.zeros((len(queries), 3, 3))
     covariance[:, 0, 0] = [variance * prior.spread_factor**2 for _, variance, _ in levels]
-    covariance[:, 1:, 1:] = law_of(prior, queries[0].method).covariance
+    covariance[:, 1:, 1:] = [law_of(prior, query.method).covariance for query in queries]
     return numbers, covariance, [known for _, _, known in levels]
 
 

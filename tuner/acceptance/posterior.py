@@ -38,10 +38,11 @@ class CurvePrior:
     #: (level, decay deviation, curvature deviation), shape (…, 3), and covariance, (…, 3, 3)
     mean: FloatArray
     covariance: FloatArray
+    #: one law, or the laws of several curves stacked (``tuner.acceptance.shape.stacked``)
     law: ShapeLaw
     #: the law's offset of decay and curvature for the method and task, shape (…, 2)
     offset: FloatArray
-    #: shape (max_k, 3)
+    #: shape (max_k, 3), or (…, max_k, 3) for columns of each curve's own
     basis: FloatArray
 
 
@@ -63,10 +64,9 @@ def linearised(prior: CurvePrior, numbers: FloatArray) -> tuple[FloatArray, Floa
     mean, slope = law_at(prior.law, numbers[..., 0], prior.offset)
     shape = numbers.copy()
     shape[..., 1:] += mean
-    jacobian = np.empty((*numbers.shape[:-1], *prior.basis.shape))
-    jacobian[:] = prior.basis
-    jacobian[..., 0] += slope @ prior.basis[:, 1:].T
-    return shape @ prior.basis.T, jacobian
+    jacobian = np.zeros((*numbers.shape[:-1], *prior.basis.shape[-2:])) + prior.basis
+    jacobian[..., 0] += (prior.basis[..., 1:] @ slope[..., None])[..., 0]
+    return (prior.basis @ shape[..., None])[..., 0], jacobian
 
 
 def length_gradient(logits: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -88,11 +88,14 @@ def _up_to(max_k: int) -> FloatArray:
     return np.tril(np.ones((max_k, max_k)))
 
 
-def prior_curve(prior: CurvePrior, position_sd: float = POSITION_SD) -> CurvePosterior:
-    """Return the posterior of no observation, of each curve of the prior."""
+def prior_curve(prior: CurvePrior, position_sd: float | FloatArray = POSITION_SD) -> CurvePosterior:
+    """Return the posterior of no observation, of each curve of the prior.
+
+    ``position_sd`` is one number, or has shape (…, 1, 1).
+    """
     logits, jacobian = linearised(prior, prior.mean)
     covariance = jacobian @ prior.covariance @ jacobian.swapaxes(-1, -2)
-    covariance += position_sd**2 * np.eye(len(prior.basis))
+    covariance += position_sd**2 * np.eye(prior.basis.shape[-2])
     return CurvePosterior(logits, covariance, prior.mean, prior.covariance)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tuner.acceptance.level import is_lookup, pooled_method
@@ -25,6 +27,17 @@ def offset_of(law: ShapeLaw, method: Method, task: Task | None) -> FloatArray:
         if name in law.offsets:
             found = found + law.offsets[name]
     return found
+
+
+def stacked(laws: Sequence[ShapeLaw]) -> ShapeLaw:
+    """Return the laws of several curves as one, for ``law_at``; offsets are looked up before."""
+    return ShapeLaw(
+        base=np.array([law.base for law in laws]),
+        slope=np.array([law.slope for law in laws]),
+        bend=np.array([law.bend for law in laws]),
+        offsets={},
+        covariance=np.array([law.covariance for law in laws]),
+    )
 
 
 def law_at(law: ShapeLaw, level: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -85,14 +85,20 @@ def arm_acceptances(
 
 
 def lengths_over_temperature(
-    situation: Situation, knowledge: Knowledge, arm: Arm, temperatures: tuple[float, ...]
-) -> FloatArray:
-    """Return τ of each setting at each temperature, shape (settings, temperatures).
+    situation: Situation,
+    knowledge: Knowledge,
+    arms: Sequence[Arm],
+    temperatures: tuple[float, ...],
+) -> tuple[FloatArray, ...]:
+    """Return τ of each setting of each arm at each temperature, shape (settings, temperatures).
 
     Tasks are mixed as in ``arm_acceptances``; the profile's own temperatures do not count.
     """
-    question = _question(situation, arm, tuple((heat, 1.0) for heat in temperatures))
-    return _over_temperature(question, _believer(situation, knowledge, arm))
+    heats = tuple((heat, 1.0) for heat in temperatures)
+    return _over_temperature(
+        tuple(_question(situation, arm, heats) for arm in arms),
+        tuple(_believer(situation, knowledge, arm) for arm in arms),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +118,11 @@ class _Question:
         """Temperatures with their rules."""
         heats = zip(self.temperatures, self.rules, strict=True)
         return tuple((heat, rule) for (heat, _share), rule in heats)
+
+    @property
+    def by_task(self) -> list[AcceptanceQuery]:
+        """The query of each task, at temperature 0."""
+        return [replace(self.query, task=task) for task, _share in self.tasks]
 
     @property
     def queries(self) -> list[AcceptanceQuery]:
@@ -247,28 +258,43 @@ def _mixed(
 
 
 @lru_cache(maxsize=1024)
-def _over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    curves = _curves(question.arm, _survival_over_temperature(question, believer))
-    if question.arm.trees:
-        curves = _multiplied(curves, _observed_trees(question, believer)[0])
-    shares = np.array([share for _task, share in question.tasks])
-    tau: FloatArray = 1.0 / (1.0 / curves[..., -1].T @ shares)
-    return tau
+def _over_temperature(
+    questions: tuple[_Question, ...], believers: tuple[_Believer, ...]
+) -> tuple[FloatArray, ...]:
+    # what the prior alone answers is computed for all arms at once
+    prior = believers[0].knowledge.acceptance
+    asked = [
+        (query, question.heats)
+        for question, believer in zip(questions, believers, strict=True)
+        if believer.asks_prior
+        for query in question.by_task
+    ]
+    deepest = max(believer.max_k for believer in believers)
+    together = expected_survival(prior, asked, deepest) if asked else None
+    found, start = [], 0
+    for question, believer in zip(questions, believers, strict=True):
+        if together is not None and believer.asks_prior:
+            end = start + len(question.tasks)
+            survival, start = together[:, start:end, : believer.max_k], end
+        else:
+            survival = _survival_by_heat(question, believer)
+        curves = _curves(question.arm, survival)
+        if question.arm.trees:
+            curves = _multiplied(curves, _observed_trees(question, believer)[0])
+        shares = np.array([share for _task, share in question.tasks])
+        found.append(1.0 / np.einsum("hts,t->sh", 1.0 / curves[..., -1], shares))
+    return tuple(found)
 
 
-def _survival_over_temperature(question: _Question, believer: _Believer) -> FloatArray:
-    """Survival by task and temperature, shape (tasks, temperatures, positions)."""
-    tasks = [replace(question.query, task=task) for task, _share in question.tasks]
-    if believer.asks_prior:
-        prior = believer.knowledge.acceptance
-        return expected_survival(prior, tasks, question.heats, believer.max_k)
+def _survival_by_heat(question: _Question, believer: _Believer) -> FloatArray:
+    """Survival by temperature and task, shape (temperatures, tasks, positions)."""
     return np.array(
         [
             [
                 believer(replace(query, temperature=heat, rule=rule)).survival
-                for heat, rule in question.heats
+                for query in question.by_task
             ]
-            for query in tasks
+            for heat, rule in question.heats
         ]
     )
 

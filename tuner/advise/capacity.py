@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,36 +26,34 @@ class TpotCurve:
     #: sequences that fit; None = not known
     max_batch: int | None
 
-    def largest_batch(self, limit_s: float, shared: FloatArray, own: FloatArray) -> FloatArray:
-        """Return the largest batch within the limit where the errors are ``shared`` and ``own``.
+    def largest_batch(self, limit_s: float, error: FloatArray) -> FloatArray:
+        """Return the largest batch within the limit for errors of ln TPOT.
 
-        Both count standard deviations, have one shape (n,) and so has the answer.
+        ``error`` has shape (n, batches of LOAD_GRID), the answer (n,).
         """
-        error = shared[:, None] * self.plain_log_sd + own[:, None] * self.speedup_log_sd
         most = LOAD_GRID[-1] if self.max_batch is None else float(self.max_batch)
         found = _largest(self.tpot_s * np.exp(error), limit_s)
         return np.minimum(found, min(most, LOAD_GRID[-1]))
 
-    def span(self, limit_s: float) -> tuple[int, int]:
-        """Return the 10th and 90th percentile of the belief about the largest batch."""
-        sd = np.hypot(self.plain_log_sd, self.speedup_log_sd)
-        whole = replace(self, plain_log_sd=sd, speedup_log_sd=np.zeros_like(sd))
-        low, high = whole.largest_batch(limit_s, np.array([Z90, -Z90]), np.zeros(2))
-        return int(low), int(high)
+    def beliefs(self, limit_s: float) -> tuple[FloatArray, tuple[int, int]]:
+        """Return the largest batch without error and for each pair of errors, and its span.
+
+        The span is the 10th and 90th percentile of the belief about it.
+        """
+        pairs = _SHARED_ERROR * self.plain_log_sd + _OWN_ERROR * self.speedup_log_sd
+        whole = _SPAN * np.hypot(self.plain_log_sd, self.speedup_log_sd)
+        found = self.largest_batch(limit_s, np.concatenate((pairs, whole)))
+        return np.floor(found[:-2]), (int(found[-2]), int(found[-1]))
 
 
 def fastest_curve(point: ArmPoint, max_batch: int | None) -> TpotCurve:
     """Return an arm's TPOT over load, with the setting that is fastest at each batch."""
     at = point.over_load
-    place = np.argmin(at.tpot_s, axis=1)[:, None]
-
-    def fastest(values: FloatArray) -> FloatArray:
-        return np.take_along_axis(values, place, axis=1)[:, 0]
-
+    place = np.arange(len(LOAD_GRID)), np.argmin(at.tpot_s, axis=1)
     return TpotCurve(
-        tpot_s=fastest(at.tpot_s),
-        plain_log_sd=fastest(at.baseline_log_sd),
-        speedup_log_sd=fastest(at.speedup_log_sd),
+        tpot_s=at.tpot_s[place],
+        plain_log_sd=at.baseline_log_sd[place],
+        speedup_log_sd=at.speedup_log_sd[place],
         max_batch=max_batch,
     )
 
@@ -67,15 +63,14 @@ def latency_check(limit_ms: float | None, plain: TpotCurve, best: TpotCurve) -> 
     if limit_ms is None or np.isnan(plain.tpot_s).any():
         return None
     limit_s = limit_ms * MILLI
-    # no error first, then every pair of errors
-    plain_batch = np.floor(plain.largest_batch(limit_s, _SHARED_ERROR, _OWN_ERROR))
-    best_batch = np.floor(best.largest_batch(limit_s, _SHARED_ERROR, _OWN_ERROR))
+    plain_batch, plain_span = plain.beliefs(limit_s)
+    best_batch, best_span = best.beliefs(limit_s)
     return LatencyCheck(
         limit_s=limit_s,
         plain_batch=int(plain_batch[0]),
         best_batch=int(best_batch[0]),
-        plain_span=plain.span(limit_s),
-        best_span=best.span(limit_s),
+        plain_span=plain_span,
+        best_span=best_span,
         gain=_user_gain(plain_batch, best_batch),
         looked_up_to=int(LOAD_GRID[-1]),
     )
@@ -87,8 +82,11 @@ _NORMAL_SHARES = np.array(
 )
 
 
-_SHARED_ERROR = np.concatenate(([0.0], np.repeat(_NORMAL_SHARES, len(_NORMAL_SHARES))))
-_OWN_ERROR = np.concatenate(([0.0], np.tile(_NORMAL_SHARES, len(_NORMAL_SHARES))))
+#: No error, then every pair of errors of the plain step and of the speedup, as columns; the ends
+#: of the span.
+_SHARED_ERROR = np.concatenate(([0.0], np.repeat(_NORMAL_SHARES, len(_NORMAL_SHARES))))[:, None]
+_OWN_ERROR = np.concatenate(([0.0], np.tile(_NORMAL_SHARES, len(_NORMAL_SHARES))))[:, None]
+_SPAN = np.array([[Z90], [-Z90]])
 
 
 def _user_gain(before: FloatArray, after: FloatArray) -> Interval | None:

@@ -113,8 +113,9 @@ def by_temperature(
     speeds: list[FloatArray] = [np.ones((1, len(heats)))]
     settings: list[tuple[Arm | None, int]] = [(None, 0)]  # the place among the arm's lengths
     doubts = [np.zeros(1)]
-    for point in points[:TEMPERATURE_ARMS]:
-        tau = lengths_over_temperature(situation, knowledge, point.arm, heats)
+    points = points[:TEMPERATURE_ARMS]
+    lengths = lengths_over_temperature(situation, knowledge, [point.arm for point in points], heats)
+    for point, tau in zip(points, lengths, strict=True):
         speeds.append(tau / point.own.step_ratio[:, None])
         settings += [(point.arm, place) for place in range(len(point.arm.lengths))]
         doubts.append(point.own.speedup_log_sd)

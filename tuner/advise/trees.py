@@ -43,26 +43,34 @@ def tree_curves(trees: Sequence[TreeSetting], conditional: FloatArray) -> FloatA
     """Return τ of each tree when cut off after depth 0, 1, …; shape (…, trees, deepest + 1).
 
     ``conditional``, shape (…, positions), is acceptance of chains by position, which becomes
-    acceptance by rank and depth (``tuner.trees.ranks``). Settings of one width share their levels.
+    acceptance by rank and depth (``tuner.trees.ranks``). Settings of one width share their levels,
+    and those of one depth as well what is kept first.
     """
     from tuner.trees.dynamic import SERVED_DEPTH_DISCOUNT, propose
     from tuner.trees.ranks import rank_acceptance
 
     deepest = max(tree.num_steps for tree in trees)
+    depths = np.arange(1, deepest + 1)[:, None]
     gains = np.zeros((*conditional.shape[:-1], len(trees), deepest))
     for topk in dict.fromkeys(tree.topk for tree in trees):
-        steps = max(tree.num_steps for tree in trees if tree.topk == topk)
-        table = rank_acceptance(conditional[..., :steps], topk)
-        proposals = propose(table, steps, topk, SERVED_DEPTH_DISCOUNT)
-        for place, tree in enumerate(trees):
-            if tree.topk == topk:
-                within = proposals.down_to(tree.num_steps)
-                kept = within.kept(tree.draft_tokens - 1)
-                chance = np.take_along_axis(within.chance, kept, axis=-1)
-                at = within.depth[kept][..., None, :] == np.arange(1, deepest + 1)[:, None]
-                gains[..., place, :] = (at * chance[..., None, :]).sum(axis=-1)
+        steps = sorted({tree.num_steps for tree in trees if tree.topk == topk})
+        table = rank_acceptance(conditional[..., : steps[-1]], topk)
+        proposals = propose(table, steps[-1], topk, SERVED_DEPTH_DISCOUNT)
+        for depth in steps:
+            within = proposals.down_to(depth)
+            mine = [
+                (place, tree.draft_tokens - 1)
+                for place, tree in enumerate(trees)
+                if (tree.topk, tree.num_steps) == (topk, depth)
+            ]
+            order = within.order(max(nodes for _, nodes in mine))
+            chance = np.take_along_axis(within.chance, order, axis=-1)
+            by_depth = (within.depth[order][..., None, :] == depths) * chance[..., None, :]
+            sums = np.add.accumulate(by_depth, axis=-1)
+            for place, nodes in mine:
+                gains[..., place, :] = sums[..., min(nodes, order.shape[-1]) - 1]
     curves = np.ones((*gains.shape[:-1], deepest + 1))
-    curves[..., 1:] += np.cumsum(gains, axis=-1)
+    curves[..., 1:] += np.add.accumulate(gains, axis=-1)
     return curves
 
 

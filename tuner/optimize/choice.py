@@ -80,14 +80,16 @@ def segments(
     for point, setting in (fixed or {}).items():
         good[:, point] = False
         good[setting, point] = True
+    # one bit for each setting, the first the highest
+    settings = [int.from_bytes(column.tobytes(), "big") for column in np.packbits(good, axis=0).T]
+    highest = 8 * -(-len(good) // 8)
     rows: list[tuple[int, int, int]] = []
     start, points = 0, speed.shape[1]
     while start < points:
-        alive = good[:, start]
-        end = start
-        while end + 1 < points and (alive & good[:, end + 1]).any():
+        alive, end = settings[start], start
+        while end + 1 < points and alive & settings[end + 1]:
             end += 1
-            alive = alive & good[:, end]
-        rows.append((start, end, int(np.flatnonzero(alive)[0])))
+            alive &= settings[end]
+        rows.append((start, end, highest - alive.bit_length()))
         start = end + 1
     return rows

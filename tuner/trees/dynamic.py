@@ -50,10 +50,13 @@ class Proposals:
     rank: IntArray
     depth: IntArray
 
+    def order(self, nodes: int) -> IntArray:
+        """Return the ``nodes`` most confident proposals, most confident first, (…, nodes)."""
+        return np.argsort(-self.confidence, axis=-1, kind="stable")[..., :nodes]
+
     def kept(self, nodes: int) -> IntArray:
         """Return the ``nodes`` most confident proposals, parents first, shape (…, nodes)."""
-        order = np.argsort(-self.confidence, axis=-1, kind="stable")[..., :nodes]
-        return np.sort(order, axis=-1)
+        return np.sort(self.order(nodes), axis=-1)
 
     def down_to(self, depth: int) -> Proposals:
         """Return what the same drafters propose when they go less deep."""
