@@ -106,8 +106,10 @@ LEVEL_SD: dict[str, float] = {
 #: Several tokens through the vector kernels of quantised formats, through Apple's and integrated
 #: GPUs and through CPUs cost a good part of a token each; a consumer card's matrix units are
 #: smaller; latent attention and experts are more kernels a layer. TensorRT-LLM fuses all-reduces
-#: with norms and schedules a step while the last one runs.
+#: with norms and schedules a step while the last one runs; llama.cpp runs its steps one after the
+#: other on one thread, so that speculation takes away no overlap of scheduler and device.
 ASSUMED_LEVELS: dict[str, dict[str, float]] = {
+    "engine:llamacpp": {"speculation_tax_s": 0.25},
     "engine:trtllm": {"step_overhead_s": 0.5, "layer_floor_s": 0.7},
     "device:consumer_gpu": {"many_token_slope": 3.0},
     "device:apple": {"many_token_slope": 20.0, "layer_floor_s": 2.0},
