@@ -46,8 +46,8 @@ def _cell(speed: SpeedRow, cost: CostPrior) -> AcceptanceCell | None:
         return None  # a counted chain stands in its own cell
     if tau is None:
         tau, weight = _implied_length(speed, cost), SPEED_WEIGHT
-    if tau is None:
-        return None
+    if tau is None or not 1.0 <= tau <= length + 1.0:
+        return None  # a speed that no acceptance explains is the implementation's
     if numbers is not None:
         weight *= TREE_WEIGHT
         steps, topk, tokens = numbers

@@ -66,3 +66,13 @@ def test_an_observed_run_settles_what_nobody_measured() -> None:
     step = times.draft_s + times.verify_s + times.overhead_s
     assert float(step / times.baseline_s) == pytest.approx(2.9 / 1.2, rel=0.01)
     assert float(times.ratio_log_sd) < 0.05
+
+
+def test_a_typical_implementation_is_surer_than_one_that_may_be_at_fault() -> None:
+    unknown = on(LLAMA_8B, "RTX-4090", engine=Engine.TRTLLM)
+    asked = {"batch": 1.0, "draft_steps": 3, "verify_tokens": 4, "context_tokens": 800.0}
+    prior = load_cost_prior()
+    any_one = learn(prior, unknown).step(plan(Method.EAGLE3), **asked)
+    typical = learn(prior, unknown, allows_faults=False).step(plan(Method.EAGLE3), **asked)
+    assert float(typical.ratio_log_sd) < 0.5 * float(any_one.ratio_log_sd)
+    assert typical.verify_s == any_one.verify_s

@@ -160,7 +160,7 @@ def implied_length(
         )
         is not None
     )
-    times = learn(prior, setup, others).step(
+    times = learn(prior, setup, others, allows_faults=False).step(
         arm.plan,
         batch=observation.batch,
         draft_steps=observation.draft_steps,

@@ -43,6 +43,8 @@ class CostModel:
     setup: CostSetup
     prior: CostPrior
     observed: tuple[CostObservation, ...]
+    #: whether the spread covers implementations that hardly anyone measured
+    allows_faults: bool = True
     _beliefs: dict[Method, Posterior] = field(default_factory=dict)
     _plans: dict[DraftPlan, FloatArray] = field(default_factory=dict)
 
@@ -200,13 +202,17 @@ class CostModel:
         if method not in self._beliefs:
             mean = log_parameters(self.prior, setup_levels(self.setup))
             evidence = gather(self.prior, self.setup, self.observed, method)
-            missed = missed_of(self.prior, self.setup)
+            missed = missed_of(self.prior, self.setup if self.allows_faults else None)
             self._beliefs[method] = update(missed, mean, spread(self.prior) ** 2, evidence)
         return self._beliefs[method]
 
 
 def learn(
-    prior: CostPrior, setup: CostSetup, observed: Sequence[CostObservation] = ()
+    prior: CostPrior,
+    setup: CostSetup,
+    observed: Sequence[CostObservation] = (),
+    *,
+    allows_faults: bool = True,
 ) -> CostModel:
     """Return the step-time model of ``setup`` after the user's own timings.
 
@@ -219,17 +225,22 @@ def learn(
     observed
         Timings on this setup. Rows that state no time, and speculative rows that give time a token
         or a speedup without τ, say nothing about a step and are left out.
+    allows_faults
+        Whether the spread covers the faults of implementations that hardly anyone measured; without
+        them it is that of a typical one.
     """
-    return CostModel(setup, prior, target_rows(observed))
+    return CostModel(setup, prior, target_rows(observed), allows_faults)
 
 
-def missed_of(prior: CostPrior, setup: CostSetup) -> Missed:
-    """Return how much the equations miss, as the prior states it for what is known of a setup.
+def missed_of(prior: CostPrior, setup: CostSetup | None) -> Missed:
+    """Return how much the equations miss, for what is known of a setup; None = well measured.
 
     Implementations that one source or none has measured are off by more than the spread among
     those that many have: research builds, and engines on devices that they were not made for.
     """
-    unmeasured = prior.unmeasured_offset / (1.0 + sources_measured(prior, setup))
+    unmeasured = 0.0
+    if setup is not None:
+        unmeasured = prior.unmeasured_offset / (1.0 + sources_measured(prior, setup))
     return Missed(
         level=prior.plain_discrepancy,
         stairs=prior.discrepancy,
