@@ -3,9 +3,10 @@
 Every recommendation is of a target, device and load that the process has not seen together: the
 device is described by numbers and a little slower each time, and prompts are a token shorter. What
 is kept from before: the tables that ship, the sizes of layers that follow from a target or drafter
-alone, and the tables of acceptance over temperature by verify rule and sampler, which depend on
-nothing else. Reading the profile is left out, as the rival's reading of its tables is. The figure
-is the median over the shipped profiles of each one's median.
+alone, the level of acceptance at temperature 0 of a target, drafter, task and engine, and tables of
+acceptance over temperature by verify rule and sampler. Reading the profile is left out, as the
+rival's reading of its tables is. The figure is the median over the shipped profiles of each one's
+median.
 """
 
 from __future__ import annotations

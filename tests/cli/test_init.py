@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -136,7 +137,14 @@ class Terminal:
         self.main, side = pty.openpty()
         command = [sys.executable, "-m", "tuner", "init", *argv]
         self.process = subprocess.Popen(
-            command, stdin=side, stdout=subprocess.PIPE, stderr=side, cwd=folder, text=True
+            command,
+            stdin=side,
+            stdout=subprocess.PIPE,
+            stderr=side,
+            cwd=folder,
+            text=True,
+            # a shell ignores interrupts for what it runs in the background, tests included
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(side)
         self.screen = ""

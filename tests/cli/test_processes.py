@@ -61,6 +61,10 @@ def test_closed_streams_are_harmless() -> None:
     assert done.returncode == 0
 
 
+def _take_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Busy:
     """A command that takes long, sent an interrupt once our own code runs."""
 
@@ -77,12 +81,17 @@ class Busy:
             stderr=subprocess.PIPE,
             cwd=folder,
             text=True,
+            # a shell ignores interrupts for what it runs in the background, tests included
+            preexec_fn=_take_interrupts,
         )
-        assert process.stderr is not None
-        process.stderr.read(2)
-        time.sleep(delay_s)
-        process.send_signal(signal.SIGINT)
-        self.out, self.err = process.communicate(timeout=60)
+        try:
+            assert process.stderr is not None
+            process.stderr.read(2)
+            time.sleep(delay_s)
+            process.send_signal(signal.SIGINT)
+            self.out, self.err = process.communicate(timeout=60)
+        finally:
+            process.kill()
         self.code = process.returncode
 
 

@@ -225,9 +225,11 @@ def curve_priors(
 
 def level_prior(prior: AcceptancePrior, query: AcceptanceQuery) -> tuple[float, float, bool]:
     """Return the level at temperature 0 in logits, its variance, and whether it was measured."""
+    # what a drafter was trained on covers every shorter context alike
+    context_tokens = query.context_tokens if beyond_training(query) > 0.0 else 0.0
     return _level(
         prior, query.method, query.target, query.task, query.drafter, query.draft_params,
-        query.max_context, query.context_tokens, query.engine, query.series, query.data_set,
+        query.max_context, context_tokens, query.engine, query.series, query.data_set,
     )  # fmt: skip
 
 
