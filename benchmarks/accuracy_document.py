@@ -83,10 +83,13 @@ run with K nearest 3 of the same setup were observed, and that the other draft l
 predicted. Errors are relative to the measured value. A macro figure is the mean over sources, so
 that a source with hundreds of rows counts once; its interval draws sources with replacement.
 
-What the refits do not remove: a few settings of the fit and of the scoring were chosen with these
-left-out scores in view (the weight of a τ that a speed implies, which trees are read as chains,
-how a step's surprise is shared, ties of 2 %, that a decision counts as on from
-80 % belief). Measurements that were not in the file then may do somewhat worse.
+What the refits do not remove: a few settings of the model, the fit and the scoring were chosen
+among some forty variants with these left-out scores in view (the weight of a τ that a speed
+implies, that papers' own code is told from served engines, how a step's surprise is shared, how
+sharply layer floors meet, how much memory a server's weights take where its devices are not
+stated, the spread of implementations that few sources measured, the copies of states by
+llama.cpp, ties of 2 %, that a decision counts as on from 80 % belief). Measurements that were not
+in the file then may do somewhat worse.
 """
 
 
