@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tuner.advise.arms import Arm
+from tuner.advise.disagreeing import TimedRow, widen_disagreeing
 from tuner.advise.situation import Situation
 from tuner.cost.model import learn
 from tuner.records.cost import CostObservation, CostSetup
@@ -145,8 +146,8 @@ def implied_length(
     if observation is None or observation.step_s is not None or not observation.draft_steps:
         return None
     others = tuple(
-        seen
-        for other in situation.profile.observed
+        TimedRow(place=place, seen=seen, tree=other.tree)
+        for place, other in enumerate(situation.profile.observed)
         if same_hardware(other, situation)
         and (length := counted_length(other)) is not None
         and (
@@ -160,7 +161,8 @@ def implied_length(
         )
         is not None
     )
-    times = learn(prior, setup, others, allows_faults=False).step(
+    known, _ = widen_disagreeing(others, prior.measurement_noise)
+    times = learn(prior, setup, known, allows_faults=False).step(
         arm.plan,
         batch=observation.batch,
         draft_steps=observation.draft_steps,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuner.advise.disagreeing import widen_disagreeing
 from tuner.advise.points import ArmPoint
 from tuner.advise.queries import is_about
 from tuner.advise.situation import Situation
+from tuner.advise.timed_rows import timed_rows
 from tuner.advise.timings import counted_length, drafted, is_timed, same_hardware
 from tuner.records.methods import DRAFT_KIND, DraftKind
 from tuner.records.sources import Warning_
@@ -28,6 +30,16 @@ def unused_rows(situation: Situation, points: Sequence[ArmPoint]) -> list[Warnin
             message = f"observed[{place}] ({row.method}) {said}"
             found.append(Warning_(code="observed-row", message=message))
     return found
+
+
+def disagreeing_rows(situation: Situation, points: Sequence[ArmPoint]) -> list[Warning_]:
+    """Return a warning for each number that timed rows contradict each other about."""
+    model = next((point.model for point in points), None)
+    if model is None:
+        return []
+    arms = [(point.arm, point.acceptance) for point in points]
+    _, found = widen_disagreeing(timed_rows(situation, arms), model.prior.measurement_noise)
+    return [Warning_(code="observed-contradiction", message=str(one)) for one in found]
 
 
 def _reason(row: ObservedRow, situation: Situation, points: Sequence[ArmPoint]) -> str | None:
