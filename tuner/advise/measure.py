@@ -55,7 +55,9 @@ def next_measurement(
         what = "one minute of plain decoding and one of the configuration above, same prompts"
         row = f"{{method: {Method.NONE}, batch: {best.batch:g}, output_tok_s: …}}"
     spread = math.exp(Z90 * math.hypot(left, RUN_LOG_SD))
-    narrowed = f"{best.speedup.mean / spread:.2f}–{best.speedup.mean * spread:.2f}"
+    low = max(best.speedup.mean / spread, best.speedup.p10)
+    high = min(best.speedup.mean * spread, best.speedup.p90)
+    narrowed = f"{low:.2f}–{high:.2f}"
     why = (
         f"it would narrow the speedup from {best.speedup.p10:.2f}–{best.speedup.p90:.2f} to about "
         f"{narrowed}" + (" and decide" if state is State.MEASURE else "")

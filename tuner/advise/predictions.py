@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.records.config import CostParts, Prediction, SpecConfig
 from tuner.records.decision import Baseline
-from tuner.records.interval import Interval
+from tuner.records.interval import Z90, Interval
 from tuner.records.methods import DraftKind, Method, VerifyRule
 from tuner.units import SECONDS_PER_HOUR
 
@@ -42,15 +44,14 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     survival = point.acceptance.per_position(index)
     memory = memory_of(situation, point.arm, load, index)
     half_s, slow_s = request_tpot_s(tpot_s, survival, load.output_tokens) if known else (None, None)
-    # Errors of the plain step and of the speedup are independent.
-    tpot_spread = float(np.hypot(own.baseline_log_sd[index], spread))
-    tpot = Interval.lognormal(tpot_s, tpot_spread) if known else None
-    usd, gap = _usd(situation, tokens_per_s), _gap_s(own, index)
+    seen = _believed(point, index, tpot_s)
+    tpot = seen.tpot_s if known else None
+    usd = _usd(situation, tokens_per_s)
     return Prediction(
         config=_config(point, index),
         batch=batch,
         temperature=mean_temperature(situation),
-        acceptance_length=_length(point, index),
+        acceptance_length=seen.length,
         acceptance_per_position=survival,
         draft_cost_ratio=(
             None if point.arm.plan.kind in _PASSLESS else float(own.draft_pass[index])
@@ -59,9 +60,9 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         step_cost_ratio=float(own.step_ratio[index]),
         step_cost_parts=_parts(own, index),
         tpot_s=tpot,
-        speedup=Interval.lognormal(speedup, spread),
+        speedup=seen.speedup,
         output_tok_s=tokens_per_s,
-        chunk_gap_s=gap.mean if known else None,
+        chunk_gap_s=seen.gap_s.mean if known else None,
         ttft_delta_s=delta_s,
         e2e_s=_e2e_s(load, tpot_s, delta_s) if known else None,
         usd_per_million_tokens=usd,
@@ -77,11 +78,9 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         chunk_tokens_p99=chunk_tokens_p99(survival),
         beliefs=client_beliefs(
             load,
-            step_ratio=Interval.lognormal(
-                float(own.step_ratio[index]), float(own.ratio_log_sd[index])
-            ),
+            step_ratio=seen.step_ratio,
             tpot_s=tpot,
-            gap_s=gap,
+            gap_s=seen.gap_s,
             slow_s=slow_s,
             delta_s=delta_s,
             tokens_per_s=tokens_per_s,
@@ -90,20 +89,68 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
     )
 
 
-def _length(point: ArmPoint, index: int) -> Interval:
-    return Interval.lognormal(
-        float(point.own.acceptance_length[index]),
-        float(point.own.acceptance_log_sd[index]),
+class _Believed(NamedTuple):
+    """Percentiles that go together; times are NaN for an unknown target."""
+
+    length: Interval
+    step_ratio: Interval
+    speedup: Interval
+    tpot_s: Interval
+    #: time of a step, in which acceptance plays no part
+    gap_s: Interval
+
+
+def _believed(point: ArmPoint, index: int, tpot_s: float) -> _Believed:
+    own, most = point.own, float(point.arm.draft_steps[index]) + 1.0
+    length = Interval.lognormal(
+        float(own.acceptance_length[index]),
+        float(own.acceptance_log_sd[index]),
         lower=1.0,
-        upper=float(point.arm.draft_steps[index]) + 1.0,
+        upper=most,
+    )
+    cost, doubt = float(own.step_ratio[index]), float(own.ratio_log_sd[index])
+    ratio, gain = ratio_and_gain(length, cost, doubt, float(own.speedup_log_sd[index]), most)
+    plain = float(own.baseline_log_sd[index])
+    step_s = cost * float(own.baseline_s[index])
+    return _Believed(
+        length=length,
+        step_ratio=ratio,
+        speedup=gain,
+        tpot_s=_of_plain(tpot_s, plain, gain.mean / gain.p90, gain.mean / gain.p10),
+        gap_s=_of_plain(step_s, plain, ratio.p10 / ratio.mean, ratio.p90 / ratio.mean),
     )
 
 
-def _gap_s(own: Evaluated, index: int) -> Interval:
-    """Time of a step with its doubt, in which acceptance plays no part."""
-    step_s = float(own.step_ratio[index] * own.baseline_s[index])
-    return Interval.lognormal(
-        step_s, float(np.hypot(own.baseline_log_sd[index], own.ratio_log_sd[index]))
+def ratio_and_gain(
+    tau: Interval, ratio: float, ratio_log_sd: float, gain_log_sd: float, most: float
+) -> tuple[Interval, Interval]:
+    """Return the beliefs about step cost ratio and speedup, without what cannot be.
+
+    A step is no cheaper than a plain one, unless rows say that it is, and emits 1 to ``most``
+    tokens. So the speedup lies between 1 ÷ ratio and ``most`` ÷ ratio, and below τ; percentiles
+    keep the order of what they are percentiles of.
+    """
+    cost = Interval.lognormal(ratio, ratio_log_sd, lower=1.0)
+    gain = Interval.lognormal(
+        tau.mean / ratio,
+        gain_log_sd,
+        lower=1.0 / cost.p90,
+        upper=min(most / cost.p10, tau.p90 / min(ratio, 1.0)),
+    )
+    return cost, gain
+
+
+def _of_plain(value_s: float, plain_log_sd: float, fastest: float, slowest: float) -> Interval:
+    """Return the belief about a time that is a factor times the plain step.
+
+    ``fastest`` and ``slowest`` are the ends of the factor over its centre. Errors of the plain step
+    and of the factor are independent.
+    """
+    plain = Z90 * plain_log_sd
+    return Interval(
+        mean=value_s,
+        p10=value_s * math.exp(-math.hypot(plain, math.log(fastest))),
+        p90=value_s * math.exp(math.hypot(plain, math.log(slowest))),
     )
 
 

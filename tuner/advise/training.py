@@ -6,6 +6,7 @@ from tuner.advise.acceptance import arm_acceptance
 from tuner.advise.arms import Arm
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import Load, arm_points, curves_of
+from tuner.advise.predictions import ratio_and_gain
 from tuner.advise.situation import Situation
 from tuner.cost.model import CostModel
 from tuner.engines import serves
@@ -75,9 +76,13 @@ def train_or_not(
         f"{_hours(run.gpu_hours)} GPU-hours ({run.what}; {run.source.reference})" for run in RUNS
     )
     tau = Interval.lognormal(
-        float(own.acceptance_length[0]), float(own.acceptance_log_sd[0]), lower=1.0
+        float(own.acceptance_length[0]),
+        float(own.acceptance_log_sd[0]),
+        lower=1.0,
+        upper=TOKENS + 1.0,
     )
-    gain = Interval.lognormal(tau.mean / needed, float(own.speedup_log_sd[0]))
+    doubts = float(own.ratio_log_sd[0]), float(own.speedup_log_sd[0])
+    _, gain = ratio_and_gain(tau, needed, *doubts, TOKENS + 1.0)
     return Warning_(
         code="train-or-not",
         message=(
