@@ -100,9 +100,29 @@ def test_contradicting_rows_are_named(rows: list[dict[str, Any]], named: str) ->
     )
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_step_ratio_and_plain_step_two_give_the_third(order: tuple[int, ...]) -> None:
+    # 2.4 tokens at 9 ms over a plain step of 20 ms: 1.08 plain steps, against 2.4 ÷ 0.6
+    rows = [{**PLAIN, "tpot_ms": 20}, {**EAGLE, "tpot_ms": 9}, {**EAGLE, "speedup": 0.6}]
+    (message,) = said(advised(*(rows[place] for place in order)))
+    assert "observed[0], observed[1] and observed[2]" in message
+    assert "4 and 1.08 plain steps" in message
+
+
+def test_a_step_cheaper_than_a_plain_one_is_named() -> None:
+    # 1.6 tokens at 9 ms: a step of 14.4 ms
+    rows = {**PLAIN, "tpot_ms": 20}, {**EAGLE, "acceptance_length": 1.6, "tpot_ms": 9}
+    (message,) = said(advised(*rows))
+    assert "observed[0] and observed[1]" in message
+    assert "0.72 plain steps" in message
+    assert "No step takes less than a plain one" in message
+
+
 @pytest.mark.parametrize(
     "rows",
     [
+        [{**PLAIN, "tpot_ms": 20}, {**EAGLE, "acceptance_length": 2.2, "tpot_ms": 8.7}],
+        [{**PLAIN, "tpot_ms": 20}, {**EAGLE, "tpot_ms": 9}, {**EAGLE, "speedup": 2.2}],
         [{**PLAIN, "tpot_ms": 19.5}, {**PLAIN, "tpot_ms": 20.1}],
         [{**PLAIN, "tpot_ms": 19.5}, {**PLAIN, "batch": 64, "tpot_ms": 40}],
         [{**PLAIN, "tpot_ms": 19.5}, {**PLAIN, "tpot_ms": 40, "context_tokens": 60_000}],

@@ -37,7 +37,7 @@ def elsewhere(row: ObservedRow, situation: Situation) -> str | None:
         gpu, count = setup.hardware.accelerator.name, setup.hardware.count
         dtype = setup.dtype
     checks = (
-        ("hardware", "gpu ", _device_name(row.gpu), _device_name(gpu)),
+        ("hardware", "gpu ", _device_name(row.gpu), gpu),
         ("hardware", "gpu_count ", row.gpu_count, count),
         ("engine", "", row.engine, situation.engine),
         ("dtype", "", row.dtype, dtype),
