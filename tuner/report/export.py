@@ -255,6 +255,8 @@ def _break_even_dict(item: BreakEven | None) -> Json | None:
         "p10": item.p10,
         "p90": item.p90,
         "looked_up_to": item.looked_up_to,
+        "p10_from": item.p10_from,
+        "p90_from": item.p90_from,
     }
 
 
