@@ -195,7 +195,12 @@ def predict_schema() -> Schema:
 def why_schema() -> Schema:
     """Return the schema of ``why --json``."""
     flip = record(
-        what=TEXT, now=TEXT, flips_at=nullable(TEXT), becomes=nullable(TEXT), note=nullable(TEXT)
+        what=TEXT,
+        now=TEXT,
+        flips_at=nullable(TEXT),
+        becomes=nullable(TEXT),
+        note=nullable(TEXT),
+        breaks_even_at=nullable(NUMBER),
     )
     result = record(
         profile=TEXT,

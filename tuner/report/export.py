@@ -64,6 +64,7 @@ def why_document(found: Why) -> Json:
                     "flips_at": flip.flips_at,
                     "becomes": None if flip.becomes is None else flip.becomes.value,
                     "note": flip.note,
+                    "breaks_even_at": flip.breaks_even_at,
                 }
                 for flip in found.flips
             ],

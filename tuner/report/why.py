@@ -37,7 +37,7 @@ def _flips_table(item: Why) -> RenderableType:
     table.add_column("", width=2)
     for title in ("input", "now"):
         table.add_column(Text(title, style="bold"), no_wrap=True)
-    table.add_column(Text("advice would be", style="bold"))
+    table.add_column(Text("what it would change", style="bold"))
     for flip in item.flips:
         table.add_row("", Text(flip.what), Text(flip.now), Text(_change(flip)))
     return Trimmed(table)
