@@ -127,6 +127,12 @@ def test_why_without_anything_that_drafts(explained: Why) -> None:
     ]  # fmt: skip
 
 
+def test_why_off_though_faster_names_the_reason(explained: Why) -> None:
+    decision = replace(explained.decision, state=State.OFF, reason="prefill takes the request.")
+    text = "\n".join(lines_of(render_why(replace(explained, decision=decision), width=80), 80))
+    assert "OFF      Prefill takes the request.\n" in text
+
+
 @pytest.fixture
 def swept(switched_on: Recommendation) -> ProfileSweep:
     best, shorter = switched_on.configs[:2]
