@@ -36,7 +36,7 @@ from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
 from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
-from tuner.records.decision import LatencyCheck, Recommendation
+from tuner.records.decision import Decision, LatencyCheck, Recommendation
 from tuner.records.methods import Objective
 from tuner.records.sources import Warning_
 from tuner.records.workload import Profile
@@ -72,12 +72,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
     ranked, configs = rank(found)
     best = configs[0] if configs else None
     schedule = build_schedule(found.situation, known, ranked, best)
-    decision = decision_of(
-        found.situation,
-        best,
-        request_gain=request_gain(found.load, found.plain.baseline, best),
-        is_measured=not ranked or is_measured(ranked[0]),
-    )
+    decision = decision_for(found, ranked, configs)
     plain = plain_prediction(
         found.situation, found.load, found.plain.baseline, found.plain.max_batch
     )
@@ -112,6 +107,19 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
+    )
+
+
+def decision_for(
+    found: Evaluation, ranked: Sequence[ArmPoint], configs: Sequence[Prediction]
+) -> Decision:
+    """Return the decision about what ``rank`` puts first."""
+    best = configs[0] if configs else None
+    return decision_of(
+        found.situation,
+        best,
+        request_gain=request_gain(found.load, found.plain.baseline, best),
+        is_measured=not ranked or is_measured(ranked[0]),
     )
 
 

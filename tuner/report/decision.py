@@ -15,6 +15,7 @@ from tuner.report.numbers import (
     factor,
     percent,
     plain_number,
+    ratio,
     sentence,
     span,
     time_with_belief,
@@ -133,16 +134,34 @@ def _gain_text(check: LatencyCheck) -> str:
     gain = check.gain
     if gain is None or gain.mean <= 1.0 or not math.isfinite(gain.mean):
         return ""
-    users, saved = f"{factor(gain.mean)}", percent(1.0 - 1.0 / gain.mean)
+    users, saved = factor(gain.mean), percent(1.0 - 1.0 / gain.mean)
     if gain.p90 > gain.p10:
-        low, high = (100.0 * max(1.0 - 1.0 / end, 0.0) for end in (gain.p10, gain.p90))
-        if math.isfinite(gain.p90):
-            users += f" ({span(gain, digits=2 if gain.mean < 2.0 else 1)})"
-            saved += f" ({low:.0f}{DASH}{high:.0f})"
-        else:
-            users += f" ({gain.p10:.2f} or more)"
-            saved += f" ({low:.0f} or more)"
+        users += f" ({_users_span(gain)})"
+        spared = _saved_span(gain)
+        saved += f" ({spared})" if spared else ""
     return f": {users} the users on the same devices, or as many on {saved} fewer"
+
+
+def _users_span(gain: Interval) -> str:
+    """Return the belief about a ratio of users, whose ends may be 0 and infinite.
+
+    At 0 only plain decoding holds the limit even alone, at infinity only speculation does.
+    """
+    if gain.p10 > 0.0 and math.isfinite(gain.p90):
+        return span(gain, digits=2 if gain.mean < 2.0 else 1)
+    low = ratio(gain.p10) if gain.p10 > 0.0 else "none"
+    if not math.isfinite(gain.p90):
+        return f"{low} or more" if gain.p10 > 0.0 else "anything from none up"
+    return f"{low} to {ratio(gain.p90)}"
+
+
+def _saved_span(gain: Interval) -> str:
+    """Return the belief about the percentage of devices spared; empty where it says nothing."""
+    high = 100.0 * (1.0 - 1.0 / gain.p90) if math.isfinite(gain.p90) else None
+    if gain.p10 <= 1.0:  # the low end takes as many devices, or more
+        return "" if high is None else f"at most {high:.0f}"
+    low = 100.0 * (1.0 - 1.0 / gain.p10)
+    return f"{low:.0f} or more" if high is None else f"{low:.0f}{DASH}{high:.0f}"
 
 
 def _break_even_line(item: Recommendation, best: Prediction) -> str:
