@@ -91,10 +91,18 @@ def _add_tree(
 
 
 def length_of_tree(row: AcceptanceObservation) -> float | None:
-    """Return τ of a measured tree, reported or counted; None where it says neither."""
-    if row.acceptance_length is None and row.counts is not None and row.counts.num_drafts > 0:
+    """Return τ of a measured tree, reported or counted; None where it says neither.
+
+    Survival by depth gives it where every depth is listed: the mean of what a step accepts is the
+    sum of the chances that it accepts so much.
+    """
+    if row.acceptance_length is not None:
+        return row.acceptance_length
+    if row.counts is not None and row.counts.num_drafts > 0:
         return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
-    return row.acceptance_length
+    if row.tree is not None and row.survival and len(row.survival) >= row.tree[0]:
+        return 1.0 + float(sum(row.survival))
+    return None
 
 
 def _add_counts(

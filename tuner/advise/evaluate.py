@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from tuner.advise.acceptance import ArmAcceptance
 from tuner.advise.arms import PLAIN_ARM, Arm, is_formula, override_for
+from tuner.advise.disagreeing import widen_disagreeing
 from tuner.advise.knowledge import Knowledge
-from tuner.advise.queries import is_about
 from tuner.advise.situation import Situation
-from tuner.advise.timings import cost_observation, counted_length, drafted, same_hardware
+from tuner.advise.timed_rows import timed_rows
 from tuner.cost.layout import Block, Settings
 from tuner.cost.model import CostModel, learn
 from tuner.frozen import dataclass
 from tuner.records.cost import CostSetup, StepTimes
 from tuner.records.methods import CostBackend
-from tuner.records.workload import ObservedRow
 from tuner.speedup import formula_step_cost
 
 FloatArray = NDArray[np.float64]
@@ -97,21 +96,7 @@ def cost_model(
     """Return the cost model updated by the timings that the profile observed on this hardware."""
     if situation.setup is None:
         return None
-    rows = tuple(
-        seen
-        for row in situation.profile.observed
-        if same_hardware(row, situation)
-        and (
-            seen := cost_observation(
-                row,
-                situation,
-                acceptance_length=_row_length(row, arms),
-                drafter=next((arm.plan.drafter for arm, _ in arms if is_about(row, arm)), None),
-                coverage=next((seen.coverage for arm, seen in arms if is_about(row, arm)), 1.0),
-            )
-        )
-        is not None
-    )
+    rows, _ = widen_disagreeing(timed_rows(situation, arms), knowledge.cost.measurement_noise)
     if knowledge.backend is CostBackend.AICONFIGURATOR:
         from tuner.catalog.aiconfigurator import plain_steps
 
@@ -301,15 +286,3 @@ def _formula_times(baseline_s: FloatArray, ratio: float, steps: NDArray[np.int64
         draft_pass_s=ratio * baseline_s,
         evidence=("overrides.draft_cost_ratio",),
     )
-
-
-def _row_length(row: ObservedRow, arms: Sequence[tuple[Arm, ArmAcceptance]]) -> float | None:
-    """τ of a row: counted, else as the belief has it that the row's own speed has updated."""
-    counted = counted_length(row)
-    if counted is not None:
-        return counted
-    for arm, acceptance in arms:
-        index = arm.index_of(drafted(row))
-        if is_about(row, arm) and index is not None:
-            return float(acceptance.acceptance_length[index])
-    return None

@@ -9,6 +9,7 @@ import numpy as np
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import ArmPoint
 from tuner.advise.situation import Situation
+from tuner.advise.unused import used_rows
 from tuner.cost.model import CostModel
 from tuner.engines import TITLES
 from tuner.optimize.choice import ON_CONFIDENCE, TIE_TOLERANCE, decide, probability_above_one
@@ -16,6 +17,7 @@ from tuner.records.config import Prediction
 from tuner.records.decision import Decision, State
 from tuner.records.methods import DRAFT_KIND, METHOD_TITLES, DraftKind, Method, Task
 from tuner.records.sources import Assumption, AssumptionKind
+from tuner.records.workload import ObservedRow
 from tuner.units import GIGA
 
 #: Lengths within this share of the best are named when saying how flat the optimum is.
@@ -209,6 +211,7 @@ def assumptions_of(
     ranked: Sequence[ArmPoint],
     model: CostModel | None,
     knowledge: Knowledge,
+    compared: Sequence[ArmPoint],
 ) -> tuple[Assumption, ...]:
     """Return what the result rests on: overrides and observations, priors, defaults."""
     found: list[Assumption] = []
@@ -238,11 +241,11 @@ def assumptions_of(
     found += [
         Assumption(
             what="observed",
-            value=_row_text(row.method, row.num_speculative_tokens, row.batch),
+            value=_row_text(row),
             kind=AssumptionKind.OBSERVED,
             source=" ".join(filter(None, (row.source, row.date))) or "profile",
         )
-        for row in profile.observed
+        for row in used_rows(situation, compared)
     ]
     for point in ranked:
         found += _acceptance_assumptions(point, knowledge)
@@ -342,10 +345,12 @@ def _cost_source(model: CostModel) -> str:
     return f"prior fitted on step times of all engines, {sources} sources (docs/model.md){updated}"
 
 
-def _row_text(method: Method, count: int | None, batch: float | None) -> str:
-    parts = ["plain run" if method is Method.NONE else str(method)]
-    if count:
-        parts.append(f"K {count}")
-    if batch is not None:
-        parts.append(f"batch {batch:g}")
+def _row_text(row: ObservedRow) -> str:
+    parts = ["plain run" if row.method is Method.NONE else str(row.method)]
+    if row.num_speculative_tokens:
+        parts.append(f"K {row.num_speculative_tokens}")
+    if row.tree is not None:
+        parts.append("tree " + "/".join(map(str, row.tree)))
+    if row.batch is not None:
+        parts.append(f"batch {row.batch:g}")
     return ", ".join(parts)

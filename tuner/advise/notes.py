@@ -9,7 +9,7 @@ from tuner.advise.latency import crowded, dilution
 from tuner.advise.plain import PlainCurve
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
-from tuner.advise.unused import unused_rows
+from tuner.advise.unused import disagreeing_rows, unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
 from tuner.records.interval import Interval
@@ -51,7 +51,8 @@ def warnings_of(
         found += _sampling(situation, best)
     found += _saturation(points, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
-    found += unused_rows(situation, points) + _placeholder(situation)
+    found += disagreeing_rows(situation, points) + unused_rows(situation, points)
+    found += _placeholder(situation)
     wanted = situation.profile.candidates.methods
     return (*found, *situation.warnings, *(left_out if wanted is not None else ()))
 

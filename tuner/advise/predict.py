@@ -142,7 +142,7 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
             ),
             *alike,
         ),
-        assumptions=assumptions_of(situation, points, model, known),
+        assumptions=assumptions_of(situation, points, model, known, points),
     )
 
 

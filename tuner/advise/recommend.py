@@ -100,7 +100,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
             *_more_warnings(found, known, best),
         ),
         assumptions=(
-            *assumptions_of(found.situation, ranked[:1], found.model, known),
+            *assumptions_of(found.situation, ranked[:1], found.model, known, found.points),
             decision_margin(),
         ),
         next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tuner.advise.arms import Arm
+from tuner.advise.disagreeing import TimedRow, widen_disagreeing
 from tuner.advise.situation import Situation
+from tuner.catalog import find_accelerator
 from tuner.cost.model import learn
+from tuner.errors import MissingDataError
 from tuner.records.cost import CostObservation, CostSetup
 from tuner.records.cost_prior import CostPrior
 from tuner.records.methods import Method
@@ -21,16 +24,36 @@ TYPICAL_SPREAD = 0.7
 
 def same_hardware(row: ObservedRow, situation: Situation) -> bool:
     """Rows from other hardware, engine or dtype inform acceptance, not step time."""
-    profile = situation.profile
-    gpu = profile.hardware.gpu if profile.hardware else None
-    count = profile.hardware.count if profile.hardware else None
+    return elsewhere(row, situation) is None
+
+
+def elsewhere(row: ObservedRow, situation: Situation) -> str | None:
+    """Return what a row was measured on that is not the profile's; None where nothing differs."""
+    profile, setup = situation.profile, situation.setup
+    spec = profile.hardware
+    gpu, count = (spec.gpu, spec.count) if spec else (None, None)
+    dtype = profile.dtype
+    if setup is not None:
+        gpu, count = setup.hardware.accelerator.name, setup.hardware.count
+        dtype = setup.dtype
     checks = (
-        (row.gpu, gpu),
-        (row.gpu_count, count),
-        (row.engine, situation.engine),
-        (row.dtype, profile.dtype),
+        ("hardware", "gpu ", _device_name(row.gpu), _device_name(gpu)),
+        ("hardware", "gpu_count ", row.gpu_count, count),
+        ("engine", "", row.engine, situation.engine),
+        ("dtype", "", row.dtype, dtype),
     )
-    return all(seen is None or seen == own for seen, own in checks)
+    for what, key, seen, own in checks:
+        if seen is not None and seen != own:
+            return f"other {what} ({key}{seen}, here {own or 'not known'})"
+    return None
+
+
+def _device_name(name: str | None) -> str | None:
+    """A device's name in the catalog, by whichever alias it is called."""
+    try:
+        return None if name is None else find_accelerator(name).name
+    except MissingDataError:
+        return name
 
 
 def is_timed(row: ObservedRow) -> bool:
@@ -68,11 +91,17 @@ def counted_length(row: ObservedRow) -> float | None:
         return 1.0
     if row.acceptance_length is not None:
         return row.acceptance_length
-    if row.acceptance_per_position is not None:
+    if row.acceptance_per_position is not None and not lacks_depths(row):
         return 1.0 + sum(row.acceptance_per_position)
     if row.counts is not None and row.counts.num_drafts:
         return 1.0 + row.counts.num_accepted_tokens / row.counts.num_drafts
     return None
+
+
+def lacks_depths(row: ObservedRow) -> bool:
+    """Whether a tree lists the survival of some depths only, which leaves τ open."""
+    survival = row.acceptance_per_position
+    return row.tree is not None and survival is not None and len(survival) < row.tree[0]
 
 
 def cost_observation(
@@ -83,7 +112,7 @@ def cost_observation(
     drafter: Drafter | None,
     coverage: float = 1.0,
 ) -> CostObservation | None:
-    """Return a row as the cost model reads it; None when it states no time.
+    """Return a row as the cost model reads it; None when it states no time, or of no known K.
 
     ``coverage`` is the share of steps that had a draft: a lookup verifies 1 + coverage × K tokens
     in the mean.
@@ -106,6 +135,8 @@ def cost_observation(
             source=source,
         )
     steps = drafted(row)
+    if steps == 0:
+        return None
     return CostObservation(
         method=row.method,
         batch=batch,
@@ -145,8 +176,8 @@ def implied_length(
     if observation is None or observation.step_s is not None or not observation.draft_steps:
         return None
     others = tuple(
-        seen
-        for other in situation.profile.observed
+        TimedRow(place=place, seen=seen, tree=other.tree)
+        for place, other in enumerate(situation.profile.observed)
         if same_hardware(other, situation)
         and (length := counted_length(other)) is not None
         and (
@@ -160,7 +191,8 @@ def implied_length(
         )
         is not None
     )
-    times = learn(prior, setup, others, allows_faults=False).step(
+    known, _ = widen_disagreeing(others, prior.measurement_noise)
+    times = learn(prior, setup, known, allows_faults=False).step(
         arm.plan,
         batch=observation.batch,
         draft_steps=observation.draft_steps,

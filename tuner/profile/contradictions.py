@@ -28,9 +28,18 @@ def check_all(values: Values, root: Node, problems: Problems) -> None:
     if isinstance(rows, tuple):
         engine = section(values, "engine")
         default = engine.get("name", Engine.VLLM), engine.get("version")
+        batch = _one_batch(section(values, "workload"))
         node = place(root, "observed")
         for position, row in enumerate(rows):
-            check_row(row, default, node.items[position], f"observed[{position}]", problems)
+            check_row(row, default, batch, node.items[position], f"observed[{position}]", problems)
+
+
+def _one_batch(workload: Values) -> float | None:
+    """The batch of rows that state none; None where the profile has several, or another load."""
+    if "concurrency" in workload or "request_rate" in workload:
+        return None
+    shares = workload.get("batch", ((1.0, 1.0),))
+    return float(shares[0][0]) if len(shares) == 1 else None
 
 
 def section(values: Values, name: str) -> Values:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tuner.profile.kinds import INVALID, Problems
 from tuner.profile.nodes import Node
+from tuner.profile.observed_times import check_times
 from tuner.records.methods import Engine, Method
 
 Values = Mapping[str, Any]
@@ -27,9 +28,14 @@ VLLM_WITHOUT_TREES = (0, 21)
 
 
 def check_row(
-    row: Any, engine: tuple[Engine, str | None], node: Node, key: str, problems: Problems
+    row: Any,
+    engine: tuple[Engine, str | None],
+    batch: float | None,
+    node: Node,
+    key: str,
+    problems: Problems,
 ) -> None:
-    """Note what contradicts itself in one row."""
+    """Note what contradicts itself in one row; ``engine`` and ``batch`` are the profile's."""
     if not isinstance(row, dict) or INVALID in row.values():
         return
     note = _noter(node, key, problems)
@@ -39,8 +45,10 @@ def check_row(
     if "num_speculative_tokens" in row and "tree" in row:
         note("tree", "contradicts num_speculative_tokens: a run drafts a chain or a tree.")
         return
+    batch = row.get("batch", batch)
     if row.get("method") is Method.NONE:
         _check_plain(row, note)
+        check_times(row, 0, batch, note)
         return
     depth = row.get("num_speculative_tokens")
     if "tree" in row:
@@ -52,7 +60,11 @@ def check_row(
         depth = numbers[0]
     _check_acceptance(row, depth, note)
     if isinstance(row.get("counts"), dict):
+        if INVALID in row["counts"].values():
+            return
         _check_counts(row["counts"], depth, row, note)
+    if "method" in row:
+        check_times(row, depth, batch, note)
 
 
 def tree_numbers(text: str) -> tuple[int, int, int]:
@@ -143,7 +155,7 @@ def _check_acceptance(row: Values, depth: int | None, note: Any) -> None:
 
 
 def _check_counts(counts: Values, depth: int | None, row: Values, note: Any) -> None:
-    if INVALID in counts.values() or len(counts) < 3:
+    if len(counts) < 3:
         return
     drafts, drafted = counts["num_drafts"], counts["num_draft_tokens"]
     accepted = counts["num_accepted_tokens"]

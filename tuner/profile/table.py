@@ -204,13 +204,16 @@ OBSERVED_ROW = _section(
     date=_optional(Date(), "When it was measured."),
     acceptance_length=_optional(Number(1, 257), "τ: tokens a step, bonus included."),
     acceptance_per_position=_optional(
-        ListOf(SHARE, high=256, repeats=True), "Chance that the first i drafts are all accepted."
+        ListOf(SHARE, high=256, repeats=True),
+        "Chance that the first i drafts are all accepted; of a tree by depth, every depth.",
     ),
     counts=_optional(COUNTS, "Raw counts of the run."),
-    tpot_ms=_optional(MILLISECONDS, "Time per output token."),
+    tpot_ms=_optional(MILLISECONDS, "Time per output token, first token excluded."),
     output_tok_s=_optional(POSITIVE, "Output tokens a second of all sequences together."),
-    step_ms=_optional(MILLISECONDS, "Time of one step."),
-    speedup=_optional(Number(0, 1000, above=True), "Speed over plain decoding."),
+    step_ms=_optional(MILLISECONDS, "Time of one step: τ times the time per token."),
+    speedup=_optional(
+        Number(0, 1000, above=True), "Speed over plain decoding: at most τ, so at most K + 1."
+    ),
 )
 
 PROFILE = _section(
