@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tuner.advise.explain import percent, setting_name
 from tuner.advise.latency import crowded, dilution
-from tuner.advise.plain import PlainCurve
+from tuner.advise.plain import PlainCurve, queues
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.advise.unused import unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
 from tuner.records.interval import Interval
-from tuner.records.methods import DraftKind, Engine, Method, Task
+from tuner.records.methods import METHOD_TITLES, DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
 
@@ -49,7 +49,7 @@ def warnings_of(
         found += _memory(best, plain) + _would_fit(best, configs)
         found += _dilution(best, load) + _shared_steps(best, load)
         found += _sampling(situation, best)
-    found += _saturation(points, plain)
+    found += _saturation(points, configs, load, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
     found += unused_rows(situation, points) + _placeholder(situation)
     wanted = situation.profile.candidates.methods
@@ -234,10 +234,12 @@ def _sampling(situation: Situation, best: Prediction) -> list[Warning_]:
     return found
 
 
-def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]:
-    if not plain.queues and not any(point.saturated for point in points):
-        return []
+def _saturation(
+    points: Sequence[ArmPoint], configs: Sequence[Prediction], load: Load, plain: PlainCurve
+) -> list[Warning_]:
     most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
+    if not queues(load, plain, points):
+        return _overrun(configs, load, plain, most)
     return [
         Warning_(
             code="saturated",
@@ -247,6 +249,32 @@ def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]
             ),
         )
     ]
+
+
+def _overrun(
+    configs: Sequence[Prediction], load: Load, plain: PlainCurve, most: str
+) -> list[Warning_]:
+    """Name what cannot serve the arrivals that others keep up with."""
+    late = [item for item in configs if item.falls_behind and item.fits_memory is not False]
+    names = ["plain decoding"] if plain.queues else []
+    names += [f"{METHOD_TITLES[item.config.method]} at {_setting(item)}" for item in late]
+    if not names:
+        return []
+    return [
+        Warning_(
+            code="falls-behind",
+            message=(
+                f"{load.request_rate:g} requests a second are more than "
+                f"{' or '.join(dict.fromkeys(names))} can serve ({most}): requests pile up there, "
+                "and the times shown are those of running ones."
+            ),
+        )
+    ]
+
+
+def _setting(item: Prediction) -> str:
+    tree = item.config.tree
+    return f"tree {tree}" if tree else f"K {item.config.num_speculative_tokens}"
 
 
 def _asked_in_vain(

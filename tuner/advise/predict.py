@@ -125,7 +125,7 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
         for point in points
         for index in range(len(point.arm.lengths))
     ]
-    bare = plain_prediction(situation, load, plain.baseline, plain.max_batch)
+    bare = plain_prediction(situation, load, plain.baseline, plain.max_batch, queues=plain.queues)
     drafting = tuple(configs)
     if not question.methods or Method.NONE in question.methods:
         configs.insert(0, bare)

@@ -71,7 +71,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         evidence=_evidence(point),
         notes=_notes(point, int(point.arm.draft_steps[index])),
         speedup_log_sd=spread,
-        falls_behind=load.request_rate is not None and point.saturated,
+        falls_behind=load.request_rate is not None and bool(point.saturated[index]),
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
@@ -140,7 +140,12 @@ def _concerns(note: str, draft_steps: int) -> bool:
 
 
 def plain_prediction(
-    situation: Situation, load: Load, baseline: Baseline, max_batch: int | None
+    situation: Situation,
+    load: Load,
+    baseline: Baseline,
+    max_batch: int | None,
+    *,
+    queues: bool = False,
 ) -> Prediction:
     """Return plain decoding as a configuration among the others."""
     tpot_s = baseline.tpot_s.mean if baseline.tpot_s else None
@@ -164,6 +169,7 @@ def plain_prediction(
         fits_memory=None if max_batch is None else baseline.batch <= max_batch,
         max_batch=max_batch,
         acceptance_source="exact",
+        falls_behind=load.request_rate is not None and queues,
         request_tpot_p50_s=tpot_s,
         request_tpot_p99_s=tpot_s,
         chunk_tokens_p99=1,

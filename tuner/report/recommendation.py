@@ -58,7 +58,7 @@ def render_recommendation(
     parts += ["", paragraph(item.context_line)]
     marked = _plain(item.configs) if item.decision.state is State.OFF else best
     parts += candidates_table(configs, width=width, marked=marked)
-    sentences = [difference_sentence(item.configs), item.flatness]
+    sentences = [difference_sentence(_first(item.configs, marked)), item.flatness]
     told = " ".join(text for text in sentences if text)
     if told:
         parts.append(paragraph(told))
@@ -134,6 +134,11 @@ def _top(configs: tuple[Prediction, ...], top: int | None) -> tuple[Prediction, 
     return configs[:top] + tuple(
         item for item in configs[top:] if item.config.method is Method.NONE
     )
+
+
+def _first(configs: tuple[Prediction, ...], marked: Prediction | None) -> tuple[Prediction, ...]:
+    """Return what is marked before the others, which stay in order."""
+    return tuple(sorted(configs, key=lambda item: item is not marked))
 
 
 def _plain(configs: tuple[Prediction, ...]) -> Prediction | None:
