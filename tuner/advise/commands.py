@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
+from tuner.advise.explain import percent
 from tuner.advise.plain import PlainCurve
 from tuner.advise.situation import Situation
 from tuner.engines import emit, emit_baseline, emit_bench
@@ -64,8 +66,13 @@ def bench_command(found: Recommendation) -> EngineCommand | None:
     """Return a client that measures either server at the profile's batch."""
     if found.plain_request is None:
         return None
-    batch = max(round(found.baseline.batch), 1)
-    return emit_bench(replace(found.plain_request, max_batch=batch))
+    clients = clients_of(found.plain_request, found.baseline.batch)
+    return emit_bench(replace(found.plain_request, max_batch=clients))
+
+
+def clients_of(request: EmitRequest, batch: float) -> int:
+    """Return the requests that a client keeps in flight: the profile's, else the batch."""
+    return max(round(batch if request.concurrency is None else request.concurrency), 1)
 
 
 def request_of(
@@ -95,8 +102,32 @@ def request_of(
         structured_output=workload.sampling.structured_output,
         prompt_tokens=workload.prompt_tokens,
         output_tokens=workload.output_tokens,
+        concurrency=workload.concurrency,
+        request_rate=workload.request_rate,
+        reduced=_reduced(situation, plain.baseline.batch),
         parallel=situation.parallel,
     )
+
+
+def _reduced(situation: Situation, batch: float) -> tuple[str, ...]:
+    """What one run of a client has in place of mixes of temperatures and batches."""
+    workload = situation.profile.workload
+    told = []
+    if len(workload.temperature) > 1:
+        hottest = max(value for value, _share in workload.temperature)
+        told.append(f"temperature {hottest:g} in place of {_mix_text(workload.temperature)}")
+    if workload.batch is not None and len(workload.batch) > 1:
+        told.append(
+            f"{max(round(batch), 1)} requests in flight, their mean, in place of batches "
+            f"{_mix_text(workload.batch)}: repeat it with each"
+        )
+    elif told:
+        told[-1] += ": repeat it with each"
+    return tuple(told)
+
+
+def _mix_text(mix: Sequence[tuple[float, float]]) -> str:
+    return " and ".join(f"{value:g} ({percent(share)})" for value, share in mix)
 
 
 #: What a command says where the profile gives sizes and no name.
