@@ -31,6 +31,10 @@ LONGEST_CONTEXT = 262_144
 LIMITED_ENGINES = (Engine.SGLANG, Engine.LLAMACPP)
 
 
+#: vLLM's setting for K by batch; SGLang has a file for it.
+SCHEDULE_KEY = "num_speculative_tokens_per_batch_size"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
     """The command to paste, and the plain server from which others follow."""
@@ -38,6 +42,10 @@ class Commands:
     launch: tuple[EngineCommand, ...]
     #: None where no target is named
     plain_request: EmitRequest | None
+    #: requests that a client keeps in flight
+    clients: int = 1
+    #: the server changes K by batch
+    is_scheduled: bool = False
 
 
 def commands_of(
@@ -54,7 +62,13 @@ def commands_of(
     request = bare
     if best is not None and state is not State.OFF:
         request = request_of(situation, best.config, plain, schedule, best.max_batch)
-    return Commands(launch=(emit(request),), plain_request=bare)
+    launch = emit(request)
+    return Commands(
+        launch=(launch,),
+        plain_request=bare,
+        clients=clients_of(bare, plain.baseline.batch),
+        is_scheduled=SCHEDULE_KEY in launch.config or bool(launch.files),
+    )
 
 
 def baseline_command(found: Recommendation) -> EngineCommand | None:

@@ -112,7 +112,9 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
             *assumptions_of(found.situation, ranked[:1], found.model, known),
             decision_margin(),
         ),
-        next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
+        next_measurement=next_measurement(
+            found.situation, decision.state, ranked[:1], best, commands
+        ),
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
