@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tuner.advise.recommend import recommend
@@ -81,3 +83,52 @@ def test_arrivals_beyond_plain_decoding_are_named() -> None:
     assert "plain decoding" in said
     assert not best_of(found).falls_behind
     assert best_of(found) is found.configs[0]
+
+
+@pytest.mark.parametrize("rate", [1, 5, 12])
+def test_a_rate_that_is_kept_up_with_leaves_no_doubt_about_throughput(rate: float) -> None:
+    found = advice(TARGET + RATE % rate + "gpu_hour_usd: 2.5\n")
+    for item in found.configs:
+        assert item.beliefs is not None
+        tokens, usd = item.beliefs.output_tok_s, item.beliefs.usd_per_million_tokens
+        assert usd is not None
+        width = tokens.p90 / tokens.p10, usd.p90 / usd.p10
+        assert item.beliefs.e2e_s.p90 > item.beliefs.e2e_s.p10
+        if item.falls_behind:
+            assert min(width) > 1.0
+        else:
+            assert width == (1.0, 1.0)
+            assert tokens.mean == pytest.approx(rate * 400, rel=1e-3)
+
+
+def shown(capsys: pytest.CaptureFixture[str], *line: str) -> str:
+    assert run(list(line)) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_times_at_different_batches_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    load = ["--set", "workload.batch=null", "--set", "workload.request_rate=5"]
+    text = shown(capsys, "recommend", "chat-llama-3.3-70b", *load)
+    match = re.search(r"each at its own batch \((\S+) → (\S+)\); (\S+)× holds where both", text)
+    assert match is not None
+    assert float(match[1]) > float(match[2])
+    assert f"{match[3]}× as fast" in text
+    fixed = shown(capsys, "recommend", "chat-llama-3.3-70b")
+    assert "its own batch" not in fixed
+    assert "at this batch" in fixed
+
+
+@pytest.mark.parametrize(
+    ("more", "heading"),
+    [
+        ([], "at 8 requests in flight (plain decoding: batch 7.95) · T 0, 1"),
+        (["--batch", "1", "--batch", "12"], "at batch 1, 12 · T 0, 1"),
+    ],
+)
+def test_batches_have_few_figures_and_the_heading_agrees(
+    more: list[str], heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["--method", "eagle3", "--k", "2", "--temperature", "0", "--temperature", "1"]
+    text = shown(capsys, "predict", "chat-gpt-oss-120b", *line, *more)
+    assert heading in text
+    assert not re.search(r"\d\.\d{4}", text)

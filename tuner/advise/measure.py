@@ -10,6 +10,7 @@ import numpy as np
 
 from tuner.acceptance.information import next_length
 from tuner.advise.commands import Commands
+from tuner.advise.explain import batch_text
 from tuner.advise.points import ArmPoint
 from tuner.advise.schedule import place_of
 from tuner.advise.situation import Situation
@@ -102,7 +103,7 @@ def _timing(
     """Return which speed to measure, and the rows that hold it: only what is not observed yet."""
     count = best.config.num_speculative_tokens
     own = f"the configuration above{_launch(best, count, is_scheduled)}"
-    batch = f"batch: {best.batch:.3g}, output_tok_s: …"
+    batch = f"batch: {batch_text(best.batch).replace(',', '')}, output_tok_s: …"
     row = f"{{method: {best.config.method}, {_setting_row(best, count)}, {batch}}}"
     if _has_plain_row(situation, best.batch):
         return f"the speed of {own}: {requests}, the prompts of the plain run", row

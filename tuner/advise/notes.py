@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.advise.explain import percent, setting_name
+from tuner.advise.explain import batch_text, percent, setting_name
 from tuner.advise.latency import crowded, dilution
 from tuner.advise.plain import PlainCurve, queues
 from tuner.advise.points import ArmPoint, Load
@@ -170,9 +170,9 @@ def _shared_steps(best: Prediction, load: Load) -> list[Warning_]:
             code="shared-steps",
             message=(
                 "where prefill and decoding share the devices (chunked prefill), the prompts of "
-                f"{best.batch:.3g} requests pass through each request's steps: it is then answered "
-                f"{_factor(shared)} as fast, not {_factor(alone)}; with prefill on other devices "
-                "the latter holds."
+                f"{batch_text(best.batch)} requests pass through each request's steps: it is "
+                f"then answered {_factor(shared)} as fast, not {_factor(alone)}; with prefill "
+                "on other devices the latter holds."
             ),
         )
     ]

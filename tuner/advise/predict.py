@@ -71,13 +71,11 @@ def predict(profile: Profile, question: Question, knowledge: Knowledge | None = 
     first = answers[0]
     if len(answers) == 1:
         return first
-    batches, heats = (
-        sorted({getattr(config, name) for answer in answers for config in answer.configs})
-        for name in ("batch", "temperature")
-    )
+    batches = sorted(set(question.batches))
+    heats = sorted({config.temperature for answer in answers for config in answer.configs})
     return replace(
         first,
-        context_line=several_loads_line(resolve(profile), batches, heats),
+        context_line=several_loads_line(resolve(profile), batches, heats, first.baseline.batch),
         configs=tuple(config for answer in answers for config in answer.configs),
         beside_plain=tuple(config for answer in answers for config in answer.beside_plain),
         warnings=tuple(dict.fromkeys(w for answer in answers for w in answer.warnings)),

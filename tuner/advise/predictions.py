@@ -71,7 +71,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         evidence=_evidence(point),
         notes=_notes(point, int(point.arm.draft_steps[index])),
         speedup_log_sd=spread,
-        falls_behind=load.request_rate is not None and bool(point.saturated[index]),
+        falls_behind=_falls_behind(load, point, index),
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
@@ -86,8 +86,13 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
             delta_s=delta_s,
             tokens_per_s=tokens_per_s,
             usd_per_million=usd,
+            falls_behind=_falls_behind(load, point, index),
         ),
     )
+
+
+def _falls_behind(load: Load, point: ArmPoint, index: int) -> bool:
+    return load.request_rate is not None and bool(point.saturated[index])
 
 
 def _length(point: ArmPoint, index: int) -> Interval:
@@ -182,6 +187,7 @@ def plain_prediction(
             delta_s=0.0,
             tokens_per_s=baseline.output_tok_s,
             usd_per_million=_usd(situation, baseline.output_tok_s),
+            falls_behind=queues,
         ),
     )
 

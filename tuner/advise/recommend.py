@@ -78,13 +78,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         request_gain=request_gain(found.load, found.plain.baseline, best),
         is_measured=not ranked or is_measured(ranked[0]),
     )
-    plain = plain_prediction(
-        found.situation,
-        found.load,
-        found.plain.baseline,
-        found.plain.max_batch,
-        queues=found.plain.queues,
-    )
+    plain = _plain_of(found)
     commands = commands_of(found.situation, decision.state, best, schedule, found.plain)
     return Recommendation(
         profile=profile.name,
@@ -142,6 +136,13 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
         points=points,
         left_out=left_out,
         alike=alike,
+    )
+
+
+def _plain_of(found: Evaluation) -> Prediction:
+    plain = found.plain
+    return plain_prediction(
+        found.situation, found.load, plain.baseline, plain.max_batch, queues=plain.queues
     )
 
 

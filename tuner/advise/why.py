@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tuner.advise.explain import percent
+from tuner.advise.explain import batch_text, percent
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.recommend import evaluate_profile, rank, recommend
 from tuner.errors import InfeasibleError
@@ -68,7 +68,9 @@ def _flips(profile: Profile, known: Knowledge, state: State, best: Prediction) -
         prompt = max(int(workload.prompt_tokens * factor), 1)
         return replace(profile, workload=replace(workload, prompt_tokens=prompt))
 
-    yield _walk(known, state, "batch", f"{best.batch:.3g}", best.batch, BATCHES, at_batch, _whole)
+    yield _walk(
+        known, state, "batch", batch_text(best.batch), best.batch, BATCHES, at_batch, _whole
+    )
     yield _walk(
         known, state, "temperature", f"{best.temperature:g}", best.temperature, TEMPERATURES,
         at_temperature, _short,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
+from tuner.advise.explain import batch_text
 from tuner.engines import pretty
 from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
@@ -23,7 +24,7 @@ from tuner.report.layout import (
     title_line,
 )
 from tuner.report.names import best_drafting, column_name, setting_text
-from tuner.report.numbers import factor, plain_number, span, time_change, time_text
+from tuner.report.numbers import factor, span, time_change, time_text
 from tuner.report.schedule import schedule_parts
 
 _LABEL_WIDTH = 9
@@ -97,7 +98,7 @@ def summary_table(found: Sequence[Recommendation], *, width: int) -> RenderableT
             ),
             Column(
                 title="batch",
-                cells=tuple(plain_number(round(item.baseline.batch, 1)) for item in found),
+                cells=tuple(batch_text(item.baseline.batch) for item in found),
                 drop_order=1,
             ),
             Column(title="speedup", cells=tuple(factor(b.speedup.mean) if b else "" for b in best)),
