@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.advise.explain import percent, setting_name
+from tuner.advise.explain import batch_text, percent, setting_name
 from tuner.advise.latency import crowded, dilution
-from tuner.advise.plain import PlainCurve
+from tuner.advise.plain import PlainCurve, queues
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.advise.unused import disagreeing_rows, unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
+from tuner.records.hardware import DeviceKind
 from tuner.records.interval import Interval
-from tuner.records.methods import DraftKind, Engine, Method, Task
+from tuner.records.methods import METHOD_TITLES, DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
 
@@ -28,6 +29,12 @@ CACHE_MATTERS = 0.2
 NEAR_LIMIT = 2.0
 #: … and a batch this close to the wanted one is worth naming (assumed).
 CLOSE_BATCH = 0.8
+#: What Apple's GPUs take instead of a release (docs.vllm.ai, GPU installation, v0.31.0;
+#: docs.sglang.io, Apple Silicon with Metal).
+ON_APPLE = {
+    Engine.VLLM: "the plugin vllm-metal",
+    Engine.SGLANG: "a build from source with its MLX backend",
+}
 #: Sequences lost to the drafter before it is mentioned (assumed).
 LOST_BATCH_SHARE = 0.05
 
@@ -49,10 +56,10 @@ def warnings_of(
         found += _memory(best, plain) + _would_fit(best, configs)
         found += _dilution(best, load) + _shared_steps(best, load)
         found += _sampling(situation, best)
-    found += _saturation(points, plain)
+    found += _saturation(points, configs, load, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
     found += disagreeing_rows(situation, points) + unused_rows(situation, points)
-    found += _placeholder(situation)
+    found += _placeholder(situation) + _apple(situation)
     wanted = situation.profile.candidates.methods
     return (*found, *situation.warnings, *(left_out if wanted is not None else ()))
 
@@ -77,6 +84,21 @@ def _placeholder(situation: Situation) -> list[Warning_]:
     stand_in = "the folder of the config file stands" if target.config_path else "TARGET stands"
     message = f"{stand_in} for the checkpoint in the command: put its id or path there."
     return [Warning_(code="placeholder", message=message)]
+
+
+def _apple(situation: Situation) -> list[Warning_]:
+    setup, instead = situation.setup, ON_APPLE.get(situation.engine)
+    if setup is None or instead is None:
+        return []
+    accelerator = setup.hardware.accelerator
+    if accelerator.kind is not DeviceKind.APPLE:
+        return []
+    message = (
+        f"no release of {TITLES[situation.engine]} is built for {accelerator.name}: Apple's GPUs "
+        f"take {instead}, of which neither options nor times were read here; llama.cpp runs there "
+        "(engine: {name: llamacpp})."
+    )
+    return [Warning_(code="engine-not-built", message=message)]
 
 
 def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
@@ -171,9 +193,9 @@ def _shared_steps(best: Prediction, load: Load) -> list[Warning_]:
             code="shared-steps",
             message=(
                 "where prefill and decoding share the devices (chunked prefill), the prompts of "
-                f"{best.batch:.3g} requests pass through each request's steps: it is then answered "
-                f"{_factor(shared)} as fast, not {_factor(alone)}; with prefill on other devices "
-                "the latter holds."
+                f"{batch_text(best.batch)} requests pass through each request's steps: it is "
+                f"then answered {_factor(shared)} as fast, not {_factor(alone)}; with prefill "
+                "on other devices the latter holds."
             ),
         )
     ]
@@ -235,10 +257,12 @@ def _sampling(situation: Situation, best: Prediction) -> list[Warning_]:
     return found
 
 
-def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]:
-    if not plain.queues and not any(point.saturated for point in points):
-        return []
+def _saturation(
+    points: Sequence[ArmPoint], configs: Sequence[Prediction], load: Load, plain: PlainCurve
+) -> list[Warning_]:
     most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
+    if not queues(load, plain, points):
+        return _overrun(configs, load, plain, most)
     return [
         Warning_(
             code="saturated",
@@ -248,6 +272,32 @@ def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]
             ),
         )
     ]
+
+
+def _overrun(
+    configs: Sequence[Prediction], load: Load, plain: PlainCurve, most: str
+) -> list[Warning_]:
+    """Name what cannot serve the arrivals that others keep up with."""
+    late = [item for item in configs if item.falls_behind and item.fits_memory is not False]
+    names = ["plain decoding"] if plain.queues else []
+    names += [f"{METHOD_TITLES[item.config.method]} at {_setting(item)}" for item in late]
+    if not names:
+        return []
+    return [
+        Warning_(
+            code="falls-behind",
+            message=(
+                f"{load.request_rate:g} requests a second are more than "
+                f"{' or '.join(dict.fromkeys(names))} can serve ({most}): requests pile up there, "
+                "and the times shown are those of running ones."
+            ),
+        )
+    ]
+
+
+def _setting(item: Prediction) -> str:
+    tree = item.config.tree
+    return f"tree {tree}" if tree else f"K {item.config.num_speculative_tokens}"
 
 
 def _asked_in_vain(

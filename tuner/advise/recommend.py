@@ -24,7 +24,7 @@ from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.latency import request_gain, request_targets
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
-from tuner.advise.plain import PlainCurve, plain_curve
+from tuner.advise.plain import PlainCurve, plain_curve, queues
 from tuner.advise.points import ArmPoint, Load, arm_points, curves_of, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
@@ -73,9 +73,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
     best = configs[0] if configs else None
     schedule = build_schedule(found.situation, known, ranked, best)
     decision = decision_for(found, ranked, configs)
-    plain = plain_prediction(
-        found.situation, found.load, found.plain.baseline, found.plain.max_batch
-    )
+    plain = _plain_of(found)
     commands = commands_of(found.situation, decision.state, best, schedule, found.plain)
     return Recommendation(
         profile=profile.name,
@@ -103,7 +101,9 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
             *assumptions_of(found.situation, ranked[:1], found.model, known, found.points),
             decision_margin(),
         ),
-        next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
+        next_measurement=next_measurement(
+            found.situation, decision.state, ranked[:1], best, commands
+        ),
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
@@ -147,6 +147,13 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
     )
 
 
+def _plain_of(found: Evaluation) -> Prediction:
+    plain = found.plain
+    return plain_prediction(
+        found.situation, found.load, plain.baseline, plain.max_batch, queues=plain.queues
+    )
+
+
 def _latency_check(
     found: Evaluation, ranked: Sequence[ArmPoint], best: Prediction | None
 ) -> LatencyCheck | None:
@@ -177,12 +184,13 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
     chosen = []
     for point in found.points:
         speed = _merit(point, objective)
+        if found.load.request_rate is not None and not point.saturated.all():
+            speed = np.where(point.saturated, 0.0, speed)
         # α and c by hand leave no noise for a tie to hide in.
         is_exact = not point.own.speedup_log_sd.any()
         index = shortest_within(speed, 0.0 if is_exact else TIE_TOLERANCE)
-        keeps_up = found.load.request_rate is None or not point.saturated
-        fits = (point.memory is None or point.memory.fits) and keeps_up
-        chosen.append((fits, float(speed[index]), index, point))
+        keeps_up = found.load.request_rate is None or not point.saturated[index]
+        chosen.append((point.fits and keeps_up, float(speed[index]), index, point))
     chosen.sort(key=lambda item: (not item[0], -item[1]))
     configs = []
     for position, (_fits, _speed, index, point) in enumerate(chosen):
@@ -198,12 +206,12 @@ def objective_of(found: Evaluation) -> Objective:
 
     Where more requests are in flight than fit, those that wait outweigh the speed of those that
     run: by Little's law the one with the highest throughput also answers soonest. Arrivals that
-    only some configurations keep up with rule out the others instead (``rank``).
+    are kept up with fix tokens a second, and so the cost of a token: what differs is its time.
     """
-    full = [found.plain.queues, *(point.saturated for point in found.points)]
-    is_closed = found.load.concurrency is not None
-    queues = any(full) if is_closed else all(full)
-    return Objective.THROUGHPUT if queues else found.situation.profile.objective
+    if queues(found.load, found.plain, found.points):
+        return Objective.THROUGHPUT
+    is_fixed = found.load.request_rate is not None
+    return Objective.LATENCY if is_fixed else found.situation.profile.objective
 
 
 def _merit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tuner.advise.explain import batch_text
 from tuner.records.config import Prediction
 from tuner.records.decision import BatchRow, LatencyCheck, Recommendation, State
 from tuner.records.interval import Interval
@@ -23,6 +24,9 @@ from tuner.report.numbers import (
 )
 
 STATE_WORDS = {State.ON: "ON", State.OFF: "OFF", State.MEASURE: "MEASURE"}
+#: Batches that settle this close together are not told apart in a sentence (assumed: less than what
+#: repeated runs of one setting differ by).
+SAME_BATCH = 0.02
 STATE_STYLES = {State.ON: "bold green", State.OFF: "bold red", State.MEASURE: "bold yellow"}
 
 
@@ -30,7 +34,7 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
     """Return the first sentence."""
     if best is None:
         return sentence(item.decision.reason)
-    batch = plain_number(round(item.baseline.batch, 1))
+    batch = batch_text(item.baseline.batch)
     gain = f"{factor(best.speedup.mean)}{belief(best.speedup)}"
     if item.decision.state is State.ON:
         return (
@@ -90,7 +94,15 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     if plain is None or best.tpot_s is None:
         return ""
     verb = "TPOT" if item.decision.state is State.ON else "TPOT would go"
-    return f"{verb} {time_with_belief(plain)} → {time_with_belief(best.tpot_s)}."
+    before, after = time_with_belief(plain), time_with_belief(best.tpot_s)
+    own, other = item.baseline.batch, best.batch
+    if abs(own - other) <= SAME_BATCH * own:
+        return f"{verb} {before} → {after}."
+    both = batch_text(other)
+    return (
+        f"{verb} {before} → {after}, each at its own batch ({batch_text(own)} → {both}); "
+        f"{factor(best.speedup.mean)} holds where both run at batch {both}."
+    )
 
 
 def _is_off_though_faster(item: Recommendation, best: Prediction) -> bool:
