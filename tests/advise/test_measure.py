@@ -45,6 +45,7 @@ def test_what_gains_nothing_is_not_suggested() -> None:
         "observed:\n  - {method: none, batch: 8, tpot_ms: 19.5}\n"
         "  - {method: eagle3, num_speculative_tokens: 3, batch: 8, acceptance_length: 2.9, "
         "speedup: 2.4}\n"
+        "candidates: {methods: [eagle3], num_speculative_tokens: [3]}\n"
     )
     assert advice(TARGET % 8 + rows).next_measurement is None
 
