@@ -242,15 +242,23 @@ def _saturation(
     most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
     if not queues(load, plain, points):
         return _overrun(configs, load, plain, most)
+    who = "" if plain.queues else _full_names(points)
     return [
         Warning_(
             code="saturated",
             message=(
-                f"more requests than can decode together ({most}): the rest queue, so "
+                f"more requests than can decode together{who} ({most}): the rest queue, so "
                 "configurations are compared by throughput, and times are those of running ones."
             ),
         )
     ]
+
+
+def _full_names(points: Sequence[ArmPoint]) -> str:
+    """Name the methods that are full where plain decoding is not."""
+    full = [point for point in points if point.fits and point.saturated.any()]
+    names = dict.fromkeys(METHOD_TITLES[point.arm.method] for point in full)
+    return f" with {' or '.join(names)}" if names else ""
 
 
 def _overrun(
