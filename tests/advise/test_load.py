@@ -132,3 +132,11 @@ def test_batches_have_few_figures_and_the_heading_agrees(
     text = shown(capsys, "predict", "chat-gpt-oss-120b", *line, *more)
     assert heading in text
     assert not re.search(r"\d\.\d{4}", text)
+
+
+def test_what_is_full_beside_plain_decoding_is_named() -> None:
+    text = "workload: {task: chat, concurrency: %d, prompt_tokens: 1500, output_tokens: 400}\n"
+    (part,) = [item for item in advice(TIGHT + text % 45).warnings if item.code == "saturated"]
+    assert "together with DFlash (" in part.message
+    (whole,) = [item for item in advice(TIGHT + text % 400).warnings if item.code == "saturated"]
+    assert "can decode together (" in whole.message

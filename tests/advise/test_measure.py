@@ -34,7 +34,7 @@ def test_a_plain_run_that_is_observed_is_not_asked_for_again(batch: int, rate: f
     seen = told(advice(TARGET % batch + "observed:\n" + PLAIN % (batch, rate) + rows))
     assert "plain decoding" not in seen
     assert "method: none" not in seen
-    assert "the speed of the configuration above" in seen
+    assert "the speed of EAGLE-3 at K" in seen
     assert re.search(rf"method: eagle3, .*batch: {batch}, output_tok_s", seen)
     elsewhere = told(advice(TARGET % batch + "observed:\n" + PLAIN % (4 * batch, 3 * rate) + rows))
     assert "plain decoding" in elsewhere

@@ -20,7 +20,7 @@ from tuner.profile import shipped_profiles
 from tuner.records.config import Prediction
 from tuner.records.decision import NextMeasurement, State
 from tuner.records.interval import Z90
-from tuner.records.methods import Engine, Method
+from tuner.records.methods import METHOD_TITLES, Engine, Method
 
 #: Standard deviation of ln(speed) between repeated runs of one setting (docs/accuracy.md): no
 #: measurement leaves less doubt than this.
@@ -102,7 +102,8 @@ def _timing(
 ) -> tuple[str, str]:
     """Return which speed to measure, and the rows that hold it: only what is not observed yet."""
     count = best.config.num_speculative_tokens
-    own = f"the configuration above{_launch(best, count, is_scheduled)}"
+    title = METHOD_TITLES[best.config.method]
+    own = f"{title} at {_setting(best, count)}{_launch(best, count, is_scheduled)}"
     batch = f"batch: {batch_text(best.batch).replace(',', '')}, output_tok_s: …"
     row = f"{{method: {best.config.method}, {_setting_row(best, count)}, {batch}}}"
     if _has_plain_row(situation, best.batch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuner.advise.engine_notes import not_built, undoing
 from tuner.advise.explain import batch_text, percent, setting_name
 from tuner.advise.latency import crowded, dilution
 from tuner.advise.plain import PlainCurve, queues
@@ -12,7 +13,6 @@ from tuner.advise.situation import Situation
 from tuner.advise.unused import disagreeing_rows, unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
-from tuner.records.hardware import DeviceKind
 from tuner.records.interval import Interval
 from tuner.records.methods import METHOD_TITLES, DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
@@ -29,12 +29,6 @@ CACHE_MATTERS = 0.2
 NEAR_LIMIT = 2.0
 #: … and a batch this close to the wanted one is worth naming (assumed).
 CLOSE_BATCH = 0.8
-#: What Apple's GPUs take instead of a release (docs.vllm.ai, GPU installation, v0.31.0;
-#: docs.sglang.io, Apple Silicon with Metal).
-ON_APPLE = {
-    Engine.VLLM: "the plugin vllm-metal",
-    Engine.SGLANG: "a build from source with its MLX backend",
-}
 #: Sequences lost to the drafter before it is mentioned (assumed).
 LOST_BATCH_SHARE = 0.05
 
@@ -55,11 +49,11 @@ def warnings_of(
         found += _drafter_size(situation, best)
         found += _memory(best, plain) + _would_fit(best, configs)
         found += _dilution(best, load) + _shared_steps(best, load)
-        found += _sampling(situation, best)
+        found += _sampling(situation, best) + undoing(situation, best)
     found += _saturation(points, configs, load, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
     found += disagreeing_rows(situation, points) + unused_rows(situation, points)
-    found += _placeholder(situation) + _apple(situation)
+    found += _placeholder(situation) + not_built(situation)
     wanted = situation.profile.candidates.methods
     return (*found, *situation.warnings, *(left_out if wanted is not None else ()))
 
@@ -84,21 +78,6 @@ def _placeholder(situation: Situation) -> list[Warning_]:
     stand_in = "the folder of the config file stands" if target.config_path else "TARGET stands"
     message = f"{stand_in} for the checkpoint in the command: put its id or path there."
     return [Warning_(code="placeholder", message=message)]
-
-
-def _apple(situation: Situation) -> list[Warning_]:
-    setup, instead = situation.setup, ON_APPLE.get(situation.engine)
-    if setup is None or instead is None:
-        return []
-    accelerator = setup.hardware.accelerator
-    if accelerator.kind is not DeviceKind.APPLE:
-        return []
-    message = (
-        f"no release of {TITLES[situation.engine]} is built for {accelerator.name}: Apple's GPUs "
-        f"take {instead}, of which neither options nor times were read here; llama.cpp runs there "
-        "(engine: {name: llamacpp})."
-    )
-    return [Warning_(code="engine-not-built", message=message)]
 
 
 def _drafter_size(situation: Situation, best: Prediction) -> list[Warning_]:
@@ -263,15 +242,23 @@ def _saturation(
     most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
     if not queues(load, plain, points):
         return _overrun(configs, load, plain, most)
+    who = "" if plain.queues else _full_names(points)
     return [
         Warning_(
             code="saturated",
             message=(
-                f"more requests than can decode together ({most}): the rest queue, so "
+                f"more requests than can decode together{who} ({most}): the rest queue, so "
                 "configurations are compared by throughput, and times are those of running ones."
             ),
         )
     ]
+
+
+def _full_names(points: Sequence[ArmPoint]) -> str:
+    """Name the methods that are full where plain decoding is not."""
+    full = [point for point in points if point.fits and point.saturated.any()]
+    names = dict.fromkeys(METHOD_TITLES[point.arm.method] for point in full)
+    return f" with {' or '.join(names)}" if names else ""
 
 
 def _overrun(

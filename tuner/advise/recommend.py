@@ -22,6 +22,7 @@ from tuner.advise.explain import (
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.latency import request_gain, request_targets
+from tuner.advise.limits import left_out_by_limits, limited
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
 from tuner.advise.plain import PlainCurve, plain_curve, queues
@@ -36,7 +37,7 @@ from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
 from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
-from tuner.records.decision import Decision, LatencyCheck, Recommendation
+from tuner.records.decision import Decision, LatencyCheck, Recommendation, State
 from tuner.records.methods import Objective
 from tuner.records.sources import Warning_
 from tuner.records.workload import Profile
@@ -95,7 +96,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
                 found.plain,
                 found.left_out,
             ),
-            *_more_warnings(found, known, best),
+            *_more_warnings(found, known, best, decision.state),
         ),
         assumptions=(
             *assumptions_of(found.situation, ranked[:1], found.model, known, found.points),
@@ -107,6 +108,7 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
+        limited=limited(found.situation),
     )
 
 
@@ -234,13 +236,17 @@ def sort_key(item: Prediction, objective: Objective) -> tuple[bool, bool, float]
     return item.fits_memory is False, item.falls_behind, merit
 
 
-def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None) -> list[Warning_]:
+def _more_warnings(
+    found: Evaluation, known: Knowledge, best: Prediction | None, state: State
+) -> list[Warning_]:
     """Warnings that need more than the predictions: other drafters, training, a lost cache."""
     more = [
         alike
         for alike in found.alike
         if alike.code == "method-unmeasured" or (best and _is_about(alike, best))
     ]
+    if state is not State.ON:
+        more += left_out_by_limits(found.situation, found.points)
     if lacks_drafter(found.situation, found.points):
         training = train_or_not(found.situation, found.model, known, found.load)
         more += [training] if training else []

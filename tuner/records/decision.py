@@ -166,3 +166,5 @@ class Recommendation:
     targets: tuple[str, ...] = ()
     #: sentence about how flat the optimum is
     flatness: str | None = None
+    #: what the profile limits: methods, drafters, draft lengths
+    limited: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tuner.advise.explain import batch_text
 from tuner.records.config import Prediction
@@ -45,9 +46,16 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
     if item.decision.state is State.MEASURE:
         return f"The evidence does not decide: {config_text(best.config)} would run at {gain}."
     return (
-        f"No method pays at batch {batch}: the best, {config_text(best.config)}, "
+        f"{_none(item.limited)} at batch {batch}: the best, {config_text(best.config)}, "
         f"would run at {gain}."
     )
+
+
+def _none(limited: Sequence[str]) -> str:
+    """Return whom the negative answer is about: all, or what the profile allows."""
+    if not limited:
+        return "No method pays"
+    return f"None of the allowed {' and '.join(limited)} pays"
 
 
 def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
