@@ -128,11 +128,12 @@ def test_order_schedule_and_numbers(text: str) -> None:
     if result is None:
         return
     fitting = [item for item in result["configs"] if item["fits_memory"] is not False]
-    queues = any(warning["code"] == "saturated" for warning in result["warnings"])
+    codes = {warning["code"] for warning in result["warnings"]}
     # where requests queue, throughput compares, or the arrival rate rules out: test_sense
-    if queues:
+    if codes & {"saturated", "falls-behind"}:
         return
-    if "objective: latency" in text:
+    # arrivals that are kept up with fix tokens a second: times differ
+    if "objective: latency" in text or "request_rate" in text:
         times = [item["tpot_ms"]["mean"] for item in fitting]
         assert times == sorted(times)
     else:

@@ -88,3 +88,59 @@ def test_what_the_command_needs_is_said_beside_it(capsys: pytest.CaptureFixture[
     assert '"candidate_steps"' in err
     _, _, err = printed(capsys, ON, "--engine", "sglang", "--emit", "shell", "--quiet")
     assert err == ""
+
+
+MIXES = "workload: {task: chat, temperature: {0.0: 0.4, 1.0: 0.6}, batch: {1: 0.5, 32: 0.5}}"
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llamacpp"])
+@pytest.mark.parametrize(
+    ("workload", "said"),
+    [
+        (MIXES, ["temperature 1 in place of 0 (40 %) and 1 (60 %)", "batches 1 (50 %) and 32"]),
+        ("workload: {task: chat, temperature: {0.2: 0.5, 0.8: 0.5}}", ["temperature 0.8 in place"]),
+        ("workload: {task: chat, batch: {2: 0.5, 8: 0.5}}", ["batches 2 (50 %) and 8 (50 %)"]),
+        ("workload: {task: chat, temperature: 0.5, batch: 8}", []),
+        ("workload: {task: chat, concurrency: 8}", []),
+    ],
+)
+def test_a_client_says_in_one_line_which_mix_it_reduces(
+    engine: str,
+    workload: str,
+    said: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    profile = tmp_path / "p.yaml"
+    gguf = "\ndtype: gguf:Q4_K_M" if engine == "llamacpp" else ""
+    profile.write_text(
+        "target: meta-llama/Llama-3.1-8B-Instruct\nhardware: {gpu: H100-SXM}\n" + workload + gguf
+    )
+    code, out, err = printed(capsys, str(profile), "--engine", engine, "--bench-command")
+    assert (code, "in place" in out) == (0, False)
+    told = [line for line in err.splitlines() if "one run of this client" in line.lower()]
+    assert len(told) == bool(said)
+    assert all(words in told[0] and "repeat it with each" in told[0] for words in said)
+
+
+@pytest.mark.parametrize("rate", [0.5, 5])
+def test_a_client_sends_at_the_rate_or_says_what_it_does_instead(
+    rate: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = ["--set", "workload.batch=null", "--set", f"workload.request_rate={rate}"]
+    for engine in ("vllm", "sglang"):
+        line = [ON, "--engine", engine, *load, "--bench-command", "--emit", "argv"]
+        argv = json.loads(printed(capsys, *line)[1])
+        assert argv[argv.index("--request-rate") + 1] == f"{rate:g}"
+        assert "--max-concurrency" not in argv
+    _, _, err = printed(capsys, *LLAMACPP, *load, "--bench-command")
+    assert f"in flight in place of {rate:g} requests a second" in err
+
+
+def test_a_client_keeps_the_requests_in_flight_that_the_profile_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    load = ["--set", "workload.batch=null", "--set", "workload.concurrency=64"]
+    line = [ON, *load, "--bench-command", "--emit", "argv"]
+    argv = json.loads(printed(capsys, *line)[1])
+    assert argv[argv.index("--max-concurrency") + 1] == "64"

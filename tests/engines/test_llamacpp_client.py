@@ -77,11 +77,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("end", ["\n", ""])
 def test_every_prompt_is_asked_and_its_timings_printed(
-    shell: str, batch: int, server: Server, environment: dict[str, str], tmp_path: Path
+    shell: str, batch: int, end: str, server: Server, environment: dict[str, str], tmp_path: Path
 ) -> None:
     lines = [json.dumps({"messages": [{"role": "user", "content": text}]}) for text in PROMPTS]
-    (tmp_path / "prompts.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "prompts.jsonl").write_text("\n".join(lines) + end, "utf-8")
     request = EmitRequest(
         engine=Engine.LLAMACPP, target="m.gguf", max_batch=batch, temperature=0.7, output_tokens=33
     )

@@ -203,7 +203,7 @@ def test_targets_in_words(switched_on: Recommendation, check: LatencyCheck, word
         (BreakEven(mean=None, p10=None, p90=None, looked_up_to=1.2),
          "; pays at every T looked at, up to 1.2\n"),
         (BreakEven(mean=0.0, p10=0.0, p90=None, looked_up_to=1.2),
-         "; pays nowhere (high end of the belief: below T beyond 1.2)"),
+         "; pays nowhere (high end of the belief: at every T looked at)"),
         (None, "K 3\n"),
     ],
 )  # fmt: skip

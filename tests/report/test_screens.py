@@ -99,8 +99,8 @@ def explained(switched_on: Recommendation) -> Why:
         best=switched_on.configs[0],
         flips=(
             Flip(
-                what="acceptance length τ", now="3.29", flips_at="1.32", becomes=State.OFF,
-                note="break-even",
+                what="acceptance length τ", now="3.29", flips_at=None, becomes=None,
+                note="this setting breaks even at 1.32", breaks_even_at=1.32,
             ),
             Flip(what="batch", now="16", flips_at="from 192", becomes=State.MEASURE, note=""),
             Flip(what="device", now="H100", flips_at=None, becomes=None, note="the same on all"),
@@ -114,7 +114,7 @@ def test_why_names_each_input_once(explained: Why, width: int) -> None:
     lines = lines_of(render_why(explained, width=width), width)
     assert max(cell_len(line) for line in lines if "--bench-command" not in line) <= width
     text = " ".join(" ".join(lines).split())
-    assert "acceptance length τ 3.29 OFF at 1.32 (break-even)" in text
+    assert "acceptance length τ 3.29 this setting breaks even at 1.32" in text
     assert "batch 16 MEASURE from 192" in text
     assert "device H100 the same on all" in text
 
@@ -125,6 +125,12 @@ def test_why_without_anything_that_drafts(explained: Why) -> None:
     assert lines_of(render_why(bare, width=80), 80)[-1].split(maxsplit=1) == [
         "OFF", "Nothing can draft here.",
     ]  # fmt: skip
+
+
+def test_why_off_though_faster_names_the_reason(explained: Why) -> None:
+    decision = replace(explained.decision, state=State.OFF, reason="prefill takes the request.")
+    text = "\n".join(lines_of(render_why(replace(explained, decision=decision), width=80), 80))
+    assert "OFF      Prefill takes the request.\n" in text
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
+from tuner.advise.explain import percent
 from tuner.advise.plain import PlainCurve
 from tuner.advise.situation import Situation
 from tuner.engines import emit, emit_baseline, emit_bench
@@ -29,6 +31,10 @@ LONGEST_CONTEXT = 262_144
 LIMITED_ENGINES = (Engine.SGLANG, Engine.LLAMACPP)
 
 
+#: vLLM's setting for K by batch; SGLang has a file for it.
+SCHEDULE_KEY = "num_speculative_tokens_per_batch_size"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
     """The command to paste, and the plain server from which others follow."""
@@ -36,6 +42,10 @@ class Commands:
     launch: tuple[EngineCommand, ...]
     #: None where no target is named
     plain_request: EmitRequest | None
+    #: requests that a client keeps in flight
+    clients: int = 1
+    #: the server changes K by batch
+    is_scheduled: bool = False
 
 
 def commands_of(
@@ -52,7 +62,13 @@ def commands_of(
     request = bare
     if best is not None and state is not State.OFF:
         request = request_of(situation, best.config, plain, schedule, best.max_batch)
-    return Commands(launch=(emit(request),), plain_request=bare)
+    launch = emit(request)
+    return Commands(
+        launch=(launch,),
+        plain_request=bare,
+        clients=clients_of(bare, plain.baseline.batch),
+        is_scheduled=SCHEDULE_KEY in launch.config or bool(launch.files),
+    )
 
 
 def baseline_command(found: Recommendation) -> EngineCommand | None:
@@ -64,8 +80,13 @@ def bench_command(found: Recommendation) -> EngineCommand | None:
     """Return a client that measures either server at the profile's batch."""
     if found.plain_request is None:
         return None
-    batch = max(round(found.baseline.batch), 1)
-    return emit_bench(replace(found.plain_request, max_batch=batch))
+    clients = clients_of(found.plain_request, found.baseline.batch)
+    return emit_bench(replace(found.plain_request, max_batch=clients))
+
+
+def clients_of(request: EmitRequest, batch: float) -> int:
+    """Return the requests that a client keeps in flight: the profile's, else the batch."""
+    return max(round(batch if request.concurrency is None else request.concurrency), 1)
 
 
 def request_of(
@@ -95,8 +116,32 @@ def request_of(
         structured_output=workload.sampling.structured_output,
         prompt_tokens=workload.prompt_tokens,
         output_tokens=workload.output_tokens,
+        concurrency=workload.concurrency,
+        request_rate=workload.request_rate,
+        reduced=_reduced(situation, plain.baseline.batch),
         parallel=situation.parallel,
     )
+
+
+def _reduced(situation: Situation, batch: float) -> tuple[str, ...]:
+    """What one run of a client has in place of mixes of temperatures and batches."""
+    workload = situation.profile.workload
+    told = []
+    if len(workload.temperature) > 1:
+        hottest = max(value for value, _share in workload.temperature)
+        told.append(f"temperature {hottest:g} in place of {_mix_text(workload.temperature)}")
+    if workload.batch is not None and len(workload.batch) > 1:
+        told.append(
+            f"{max(round(batch), 1)} requests in flight, their mean, in place of batches "
+            f"{_mix_text(workload.batch)}: repeat it with each"
+        )
+    elif told:
+        told[-1] += ": repeat it with each"
+    return tuple(told)
+
+
+def _mix_text(mix: Sequence[tuple[float, float]]) -> str:
+    return " and ".join(f"{value:g} ({percent(share)})" for value, share in mix)
 
 
 #: What a command says where the profile gives sizes and no name.

@@ -36,6 +36,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def batch_text(value: float) -> str:
+    """Return a batch, a mean over steps, with three figures at most behind whole numbers."""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
 def setting_name(item: Prediction) -> str:
     """Return the short name of a configuration: method and draft length."""
     count = item.config.num_speculative_tokens
@@ -104,7 +109,7 @@ def _reason(state: State, best: Prediction) -> str:
     )
     gain = f"{best.speedup.mean:.2f}× ({best.speedup.p10:.2f}–{best.speedup.p90:.2f})"
     if best.fits_memory is False:
-        return f"{name} does not fit in memory at batch {best.batch:g}."
+        return f"{name} does not fit in memory at batch {batch_text(best.batch)}."
     if state is State.ON:
         return f"{name} is expected to run at {gain}: {cost}."
     if state is State.OFF:
@@ -169,11 +174,17 @@ def context_line(situation: Situation, batch: float) -> str:
 
 
 def several_loads_line(
-    situation: Situation, batches: Sequence[float], temperatures: Sequence[float]
+    situation: Situation, batches: Sequence[float], temperatures: Sequence[float], batch: float
 ) -> str:
-    """Return the loads that are compared, and what they share, in one line."""
-    load, heat = (", ".join(f"{value:g}" for value in values) for values in (batches, temperatures))
-    return f"at batch {load} · T {heat}{_rest_text(situation)}"
+    """Return the loads that are compared, and what they share, in one line.
+
+    ``batches`` are those that were asked for; without any the profile's load stands, at which
+    plain decoding has ``batch``.
+    """
+    own = _load_text(situation, batch)
+    load = f"batch {', '.join(f'{value:g}' for value in batches)}" if batches else own
+    heat = ", ".join(f"{value:g}" for value in temperatures)
+    return f"at {load} · T {heat}{_rest_text(situation)}"
 
 
 def _rest_text(situation: Situation) -> str:
@@ -195,15 +206,16 @@ def _rest_text(situation: Situation) -> str:
 
 def _load_text(situation: Situation, batch: float) -> str:
     workload = situation.profile.workload
+    plain = f"plain decoding: batch {batch_text(batch)}"
     if workload.concurrency is not None:
-        return f"{workload.concurrency:g} requests in flight (plain decoding: batch {batch:.3g})"
+        return f"{workload.concurrency:g} requests in flight ({plain})"
     if workload.request_rate is not None:
-        return f"{workload.request_rate:g} requests a second (plain decoding: batch {batch:.3g})"
+        return f"{workload.request_rate:g} requests a second ({plain})"
     mix = workload.batch or ()
     if len(mix) > 1:
         shares = ", ".join(f"{percent(share)} at {value:g}" for value, share in mix)
         return f"a mix of batches ({shares} of decode time)"
-    return f"batch {batch:.3g}"
+    return f"batch {batch_text(batch)}"
 
 
 def assumptions_of(

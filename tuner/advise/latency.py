@@ -97,11 +97,14 @@ def client_beliefs(
     delta_s: float | None,
     tokens_per_s: float | None,
     usd_per_million: float | None,
+    falls_behind: bool = False,
 ) -> PredictionBeliefs | None:
     """Return what clients see with beliefs, at this batch and with prefill as computed.
 
     Throughput, cost and the slowest request in 100 move with TPOT; of a whole request only the
-    tokens after the first do. ``slow_s`` is the time per token of the slowest request in 100.
+    tokens after the first do. Arrivals that are
+    kept up with fix throughput and cost. ``slow_s`` is the time per token of the slowest request
+    in 100.
     None where the target's speed is not known.
     """
     if tpot_s is None or gap_s is None or slow_s is None or tokens_per_s is None:
@@ -109,12 +112,14 @@ def client_beliefs(
     first_s = load.prefill_s + (delta_s or 0.0)
     later = max(load.output_tokens - 1.0, 0.0)
     relative = tpot_s.scaled(1.0 / tpot_s.mean)
+    is_fixed = load.request_rate is not None and not falls_behind
+    served = Interval.exact(1.0) if is_fixed else relative
     return PredictionBeliefs(
         step_cost_ratio=step_ratio,
         output_tok_s=Interval(
             mean=tokens_per_s,
-            p10=tokens_per_s / relative.p90,
-            p90=tokens_per_s / relative.p10,
+            p10=tokens_per_s / served.p90,
+            p90=tokens_per_s / served.p10,
         ),
         chunk_gap_s=gap_s,
         request_tpot_p99_s=relative.scaled(slow_s),
@@ -124,7 +129,7 @@ def client_beliefs(
             p90=first_s + later * tpot_s.p90,
         ),
         usd_per_million_tokens=(
-            None if usd_per_million is None else relative.scaled(usd_per_million)
+            None if usd_per_million is None else served.scaled(usd_per_million)
         ),
     )
 

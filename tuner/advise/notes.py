@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.advise.explain import percent, setting_name
+from tuner.advise.engine_notes import not_built, undoing
+from tuner.advise.explain import batch_text, percent, setting_name
 from tuner.advise.latency import crowded, dilution
-from tuner.advise.plain import PlainCurve
+from tuner.advise.plain import PlainCurve, queues
 from tuner.advise.points import ArmPoint, Load
 from tuner.advise.situation import Situation
 from tuner.advise.unused import disagreeing_rows, unused_rows
 from tuner.engines import TITLES
 from tuner.records.config import Prediction
 from tuner.records.interval import Interval
-from tuner.records.methods import DraftKind, Engine, Method, Task
+from tuner.records.methods import METHOD_TITLES, DraftKind, Engine, Method, Task
 from tuner.records.sources import Warning_
 from tuner.units import GIGA, MILLI
 
@@ -48,11 +49,11 @@ def warnings_of(
         found += _drafter_size(situation, best)
         found += _memory(best, plain) + _would_fit(best, configs)
         found += _dilution(best, load) + _shared_steps(best, load)
-        found += _sampling(situation, best)
-    found += _saturation(points, plain)
+        found += _sampling(situation, best) + undoing(situation, best)
+    found += _saturation(points, configs, load, plain)
     found += _no_drafter(situation, points) + _asked_in_vain(situation, points, left_out)
     found += disagreeing_rows(situation, points) + unused_rows(situation, points)
-    found += _placeholder(situation)
+    found += _placeholder(situation) + not_built(situation)
     wanted = situation.profile.candidates.methods
     return (*found, *situation.warnings, *(left_out if wanted is not None else ()))
 
@@ -171,9 +172,9 @@ def _shared_steps(best: Prediction, load: Load) -> list[Warning_]:
             code="shared-steps",
             message=(
                 "where prefill and decoding share the devices (chunked prefill), the prompts of "
-                f"{best.batch:.3g} requests pass through each request's steps: it is then answered "
-                f"{_factor(shared)} as fast, not {_factor(alone)}; with prefill on other devices "
-                "the latter holds."
+                f"{batch_text(best.batch)} requests pass through each request's steps: it is "
+                f"then answered {_factor(shared)} as fast, not {_factor(alone)}; with prefill "
+                "on other devices the latter holds."
             ),
         )
     ]
@@ -235,19 +236,55 @@ def _sampling(situation: Situation, best: Prediction) -> list[Warning_]:
     return found
 
 
-def _saturation(points: Sequence[ArmPoint], plain: PlainCurve) -> list[Warning_]:
-    if not plain.queues and not any(point.saturated for point in points):
-        return []
+def _saturation(
+    points: Sequence[ArmPoint], configs: Sequence[Prediction], load: Load, plain: PlainCurve
+) -> list[Warning_]:
     most = f"{plain.max_batch:,} fit plain" if plain.max_batch else "512 is the most looked at"
+    if not queues(load, plain, points):
+        return _overrun(configs, load, plain, most)
+    who = "" if plain.queues else _full_names(points)
     return [
         Warning_(
             code="saturated",
             message=(
-                f"more requests than can decode together ({most}): the rest queue, so "
+                f"more requests than can decode together{who} ({most}): the rest queue, so "
                 "configurations are compared by throughput, and times are those of running ones."
             ),
         )
     ]
+
+
+def _full_names(points: Sequence[ArmPoint]) -> str:
+    """Name the methods that are full where plain decoding is not."""
+    full = [point for point in points if point.fits and point.saturated.any()]
+    names = dict.fromkeys(METHOD_TITLES[point.arm.method] for point in full)
+    return f" with {' or '.join(names)}" if names else ""
+
+
+def _overrun(
+    configs: Sequence[Prediction], load: Load, plain: PlainCurve, most: str
+) -> list[Warning_]:
+    """Name what cannot serve the arrivals that others keep up with."""
+    late = [item for item in configs if item.falls_behind and item.fits_memory is not False]
+    names = ["plain decoding"] if plain.queues else []
+    names += [f"{METHOD_TITLES[item.config.method]} at {_setting(item)}" for item in late]
+    if not names:
+        return []
+    return [
+        Warning_(
+            code="falls-behind",
+            message=(
+                f"{load.request_rate:g} requests a second are more than "
+                f"{' or '.join(dict.fromkeys(names))} can serve ({most}): requests pile up there, "
+                "and the times shown are those of running ones."
+            ),
+        )
+    ]
+
+
+def _setting(item: Prediction) -> str:
+    tree = item.config.tree
+    return f"tree {tree}" if tree else f"K {item.config.num_speculative_tokens}"
 
 
 def _asked_in_vain(

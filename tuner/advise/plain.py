@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.advise.arms import PLAIN_PLAN
 from tuner.advise.evaluate import Curves, evaluate_all
-from tuner.advise.points import LOAD_GRID, Load, settle
+from tuner.advise.points import LOAD_GRID, ArmPoint, Load, settle
 from tuner.advise.situation import Situation
 from tuner.cost.memory import memory_fit
 from tuner.cost.model import CostModel
@@ -65,7 +67,8 @@ def plain_curve(
         shares = np.array([share for _, share in load.batches])
         step_s, spread = curves.plain_s[len(LOAD_GRID) :], curves.plain_log_sd[len(LOAD_GRID) :]
     else:
-        batches, queues = settle(load, LOAD_GRID, curve[:, None], memory.max_batch_plain)
+        batches, is_full = settle(load, LOAD_GRID, curve[:, None], memory.max_batch_plain)
+        queues = bool(is_full.any())
         shares = np.ones(1)
         settled = evaluate_all(situation, model, (), (), tuple(batches.tolist()))
         step_s, spread = settled.plain_s, settled.plain_log_sd
@@ -84,6 +87,18 @@ def plain_curve(
         memory=memory,
         queues=queues,
     )
+
+
+def queues(load: Load, plain: PlainCurve, points: Sequence[ArmPoint]) -> bool:
+    """Whether what runs is compared while other requests wait.
+
+    What does not fit in memory says nothing about it. In a closed loop one configuration that is
+    full is enough: fewer sequences decode with it, each faster. Arrivals that only some
+    configurations keep up with rule out the others instead.
+    """
+    if load.concurrency is not None:
+        return plain.queues or any(bool(point.saturated.any()) for point in points if point.fits)
+    return plain.queues and all(bool(point.saturated.all()) for point in points if point.fits)
 
 
 def largest_batch(load: Load) -> float:

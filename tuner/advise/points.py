@@ -20,6 +20,7 @@ from tuner.optimize.load import batch_for_concurrency, batch_for_rate
 from tuner.records.cost import MemoryFit
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 Believed = tuple[Arm, ArmAcceptance]
 
 #: Batches at which curves over load are computed: steps of a third, up to where engines' default
@@ -42,8 +43,13 @@ class ArmPoint:
     #: shape (draft lengths,): mixed over the profile's batches, or at the batch that it settles at
     own: Evaluated
     memory: MemoryFit | None
-    #: more requests than it can decode at once: the rest queue
-    saturated: bool
+    #: settings with more requests than they can decode at once: the rest queue
+    saturated: BoolArray
+
+    @property
+    def fits(self) -> bool:
+        """Whether the profile's batch fits in memory, as far as that is known."""
+        return self.memory is None or self.memory.fits
 
     @cached_property
     def over_load(self) -> Evaluated:
@@ -105,7 +111,7 @@ def arm_points(
     memory: Sequence[MemoryFit | None],
 ) -> tuple[ArmPoint, ...]:
     """Return every arm at the load that the profile describes."""
-    saturated = [False] * len(believed)
+    saturated = [np.zeros(len(arm.lengths), dtype=np.bool_) for arm, _acceptance in believed]
     if load.batches is not None:
         shares = np.array([share for _value, share in load.batches])
         own = tuple(mix_batches(at, shares) for at in curves.arms)
@@ -145,15 +151,15 @@ def settling_points(load: Load) -> tuple[float, ...]:
 
 def settle(
     load: Load, grid: FloatArray, tpot_s: FloatArray, max_batch: int | None
-) -> tuple[FloatArray, bool]:
+) -> tuple[FloatArray, BoolArray]:
     """Return the batch that each column of ``tpot_s`` (over ``grid``) settles at.
 
-    No more sequences decode together than fit in memory; the second value says that some requests
+    No more sequences decode together than fit in memory; the second array says where some requests
     have to queue.
     """
     batch = _asked(load, grid, tpot_s)
     most = float(LOAD_GRID[-1]) if max_batch is None else float(max(max_batch, 1))
-    return np.minimum(batch, most), bool((batch > most).any())
+    return np.minimum(batch, most), batch > most
 
 
 def _asked(load: Load, grid: FloatArray, tpot_s: FloatArray) -> FloatArray:

@@ -23,7 +23,9 @@ from tuner.advise.points import arm_points, curves_of, load_of
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
 from tuner.advise.shortlist import shortlist
-from tuner.errors import MissingDataError, Where
+from tuner.advise.situation import Situation
+from tuner.engines import TITLES, serves_trees
+from tuner.errors import InputError, MissingDataError, Where
 from tuner.frozen import dataclass
 from tuner.records.config import Prediction, TreeSetting
 from tuner.records.decision import Baseline
@@ -65,19 +67,19 @@ def predict(profile: Profile, question: Question, knowledge: Knowledge | None = 
     ------
     MissingDataError
         A named method that this engine does not serve, or that has no drafter for the target.
+    InputError
+        A tree that this engine does not verify.
     """
     known = knowledge or shipped_knowledge()
     answers = [_at_point(point, question, known) for point in _points(profile, question)]
     first = answers[0]
     if len(answers) == 1:
         return first
-    batches, heats = (
-        sorted({getattr(config, name) for answer in answers for config in answer.configs})
-        for name in ("batch", "temperature")
-    )
+    batches = sorted(set(question.batches))
+    heats = sorted({config.temperature for answer in answers for config in answer.configs})
     return replace(
         first,
-        context_line=several_loads_line(resolve(profile), batches, heats),
+        context_line=several_loads_line(resolve(profile), batches, heats, first.baseline.batch),
         configs=tuple(config for answer in answers for config in answer.configs),
         beside_plain=tuple(config for answer in answers for config in answer.beside_plain),
         warnings=tuple(dict.fromkeys(w for answer in answers for w in answer.warnings)),
@@ -110,7 +112,8 @@ def _points(profile: Profile, question: Question) -> Iterator[Profile]:
 def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
     situation = resolve(_with_limits(profile, question))
     arms, left_out = build_arms(situation)
-    arms = tuple(shaped for arm in arms for shaped in _as_asked(arm, question))
+    _require_trees(situation, question, arms)
+    arms = tuple(shaped for arm in arms for shaped in _as_asked(situation, arm, question))
     _require_methods(profile, question, arms, left_out)
     acceptances = arm_acceptances(situation, known, arms)
     believed, alike = shortlist(situation, list(zip(arms, acceptances, strict=True)))
@@ -125,7 +128,7 @@ def _at_point(profile: Profile, question: Question, known: Knowledge) -> Answer:
         for point in points
         for index in range(len(point.arm.lengths))
     ]
-    bare = plain_prediction(situation, load, plain.baseline, plain.max_batch)
+    bare = plain_prediction(situation, load, plain.baseline, plain.max_batch, queues=plain.queues)
     drafting = tuple(configs)
     if not question.methods or Method.NONE in question.methods:
         configs.insert(0, bare)
@@ -159,13 +162,29 @@ def _with_limits(profile: Profile, question: Question) -> Profile:
     )
 
 
-def _as_asked(arm: Arm, question: Question) -> Iterator[Arm]:
+def _require_trees(situation: Situation, question: Question, arms: Sequence[Arm]) -> None:
+    """Raise where a tree is asked of methods whose drafts the engine verifies as chains only."""
+    wide = [tree for tree in question.trees if tree.topk > 1]
+    methods = question.methods or tuple(dict.fromkeys(arm.method for arm in arms))
+    chained = [method for method in methods if not serves_trees(situation.engine, method)]
+    if not wide or not chained or (not question.methods and len(chained) < len(methods)):
+        return
+    raise InputError(
+        f"--tree {wide[0]}: {TITLES[situation.engine]} {situation.engine_version} verifies chains "
+        f"only of {', '.join(chained)}, no tree of width {wide[0].topk}. Ask for --k, for "
+        "a tree with topk 1, or for EAGLE heads with --engine sglang."
+    )
+
+
+def _as_asked(situation: Situation, arm: Arm, question: Question) -> Iterator[Arm]:
     """The arm with the chains and trees that were named; its own where nothing was."""
     if not arm.trees and (question.num_speculative_tokens or not question.trees):
         yield arm
-    if question.trees and arm.plan.drafter is not None:
-        lengths = tuple(tree.draft_tokens - 1 for tree in question.trees)
-        yield replace(arm, lengths=lengths, trees=question.trees)
+    has_trees = serves_trees(situation.engine, arm.method)
+    trees = tuple(tree for tree in question.trees if has_trees or tree.topk == 1)
+    if trees and arm.plan.drafter is not None:
+        lengths = tuple(tree.draft_tokens - 1 for tree in trees)
+        yield replace(arm, lengths=lengths, trees=trees)
     elif arm.trees and not question.num_speculative_tokens:
         yield arm
 

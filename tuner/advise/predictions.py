@@ -72,7 +72,7 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
         evidence=_evidence(point),
         notes=_notes(point, int(point.arm.draft_steps[index])),
         speedup_log_sd=spread,
-        falls_behind=load.request_rate is not None and point.saturated,
+        falls_behind=_falls_behind(load, point, index),
         request_tpot_p50_s=half_s,
         request_tpot_p99_s=slow_s,
         chunk_tokens_p99=chunk_tokens_p99(survival),
@@ -85,8 +85,13 @@ def prediction(situation: Situation, load: Load, point: ArmPoint, index: int) ->
             delta_s=delta_s,
             tokens_per_s=tokens_per_s,
             usd_per_million=usd,
+            falls_behind=_falls_behind(load, point, index),
         ),
     )
+
+
+def _falls_behind(load: Load, point: ArmPoint, index: int) -> bool:
+    return load.request_rate is not None and bool(point.saturated[index])
 
 
 class _Believed(NamedTuple):
@@ -187,7 +192,12 @@ def _concerns(note: str, draft_steps: int) -> bool:
 
 
 def plain_prediction(
-    situation: Situation, load: Load, baseline: Baseline, max_batch: int | None
+    situation: Situation,
+    load: Load,
+    baseline: Baseline,
+    max_batch: int | None,
+    *,
+    queues: bool = False,
 ) -> Prediction:
     """Return plain decoding as a configuration among the others."""
     tpot_s = baseline.tpot_s.mean if baseline.tpot_s else None
@@ -211,6 +221,7 @@ def plain_prediction(
         fits_memory=None if max_batch is None else baseline.batch <= max_batch,
         max_batch=max_batch,
         acceptance_source="exact",
+        falls_behind=load.request_rate is not None and queues,
         request_tpot_p50_s=tpot_s,
         request_tpot_p99_s=tpot_s,
         chunk_tokens_p99=1,
@@ -223,6 +234,7 @@ def plain_prediction(
             delta_s=0.0,
             tokens_per_s=baseline.output_tok_s,
             usd_per_million=_usd(situation, baseline.output_tok_s),
+            falls_behind=queues,
         ),
     )
 

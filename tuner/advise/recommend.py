@@ -22,9 +22,10 @@ from tuner.advise.explain import (
 from tuner.advise.feasible import memory_of, require_plain_fits
 from tuner.advise.knowledge import Knowledge, shipped_knowledge
 from tuner.advise.latency import request_gain, request_targets
+from tuner.advise.limits import left_out_by_limits, limited
 from tuner.advise.measure import next_measurement
 from tuner.advise.notes import lacks_drafter, lost_prefix_cache, warnings_of
-from tuner.advise.plain import PlainCurve, plain_curve
+from tuner.advise.plain import PlainCurve, plain_curve, queues
 from tuner.advise.points import ArmPoint, Load, arm_points, curves_of, load_of, prefill_s
 from tuner.advise.predictions import plain_prediction, prediction
 from tuner.advise.resolve import resolve
@@ -36,7 +37,7 @@ from tuner.cost.model import CostModel
 from tuner.frozen import dataclass
 from tuner.optimize.choice import TIE_TOLERANCE, shortest_within
 from tuner.records.config import Prediction
-from tuner.records.decision import LatencyCheck, Recommendation
+from tuner.records.decision import Decision, LatencyCheck, Recommendation, State
 from tuner.records.methods import Objective
 from tuner.records.sources import Warning_
 from tuner.records.workload import Profile
@@ -72,15 +73,8 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
     ranked, configs = rank(found)
     best = configs[0] if configs else None
     schedule = build_schedule(found.situation, known, ranked, best)
-    decision = decision_of(
-        found.situation,
-        best,
-        request_gain=request_gain(found.load, found.plain.baseline, best),
-        is_measured=not ranked or is_measured(ranked[0]),
-    )
-    plain = plain_prediction(
-        found.situation, found.load, found.plain.baseline, found.plain.max_batch
-    )
+    decision = decision_for(found, ranked, configs)
+    plain = _plain_of(found)
     commands = commands_of(found.situation, decision.state, best, schedule, found.plain)
     return Recommendation(
         profile=profile.name,
@@ -102,16 +96,32 @@ def recommend(profile: Profile, knowledge: Knowledge | None = None) -> Recommend
                 found.plain,
                 found.left_out,
             ),
-            *_more_warnings(found, known, best),
+            *_more_warnings(found, known, best, decision.state),
         ),
         assumptions=(
             *assumptions_of(found.situation, ranked[:1], found.model, known, found.points),
             decision_margin(),
         ),
-        next_measurement=next_measurement(found.situation, decision.state, ranked[:1], best),
+        next_measurement=next_measurement(
+            found.situation, decision.state, ranked[:1], best, commands
+        ),
         latency_check=_latency_check(found, ranked, best),
         targets=request_targets(profile.latency_target, plain, best, found.load),
         flatness=flatness_of(ranked[:1], best),
+        limited=limited(found.situation),
+    )
+
+
+def decision_for(
+    found: Evaluation, ranked: Sequence[ArmPoint], configs: Sequence[Prediction]
+) -> Decision:
+    """Return the decision about what ``rank`` puts first."""
+    best = configs[0] if configs else None
+    return decision_of(
+        found.situation,
+        best,
+        request_gain=request_gain(found.load, found.plain.baseline, best),
+        is_measured=not ranked or is_measured(ranked[0]),
     )
 
 
@@ -136,6 +146,13 @@ def evaluate_profile(profile: Profile, knowledge: Knowledge) -> Evaluation:
         points=points,
         left_out=left_out,
         alike=alike,
+    )
+
+
+def _plain_of(found: Evaluation) -> Prediction:
+    plain = found.plain
+    return plain_prediction(
+        found.situation, found.load, plain.baseline, plain.max_batch, queues=plain.queues
     )
 
 
@@ -169,12 +186,13 @@ def rank(found: Evaluation) -> tuple[tuple[ArmPoint, ...], tuple[Prediction, ...
     chosen = []
     for point in found.points:
         speed = _merit(point, objective)
+        if found.load.request_rate is not None and not point.saturated.all():
+            speed = np.where(point.saturated, 0.0, speed)
         # α and c by hand leave no noise for a tie to hide in.
         is_exact = not point.own.speedup_log_sd.any()
         index = shortest_within(speed, 0.0 if is_exact else TIE_TOLERANCE)
-        keeps_up = found.load.request_rate is None or not point.saturated
-        fits = (point.memory is None or point.memory.fits) and keeps_up
-        chosen.append((fits, float(speed[index]), index, point))
+        keeps_up = found.load.request_rate is None or not point.saturated[index]
+        chosen.append((point.fits and keeps_up, float(speed[index]), index, point))
     chosen.sort(key=lambda item: (not item[0], -item[1]))
     configs = []
     for position, (_fits, _speed, index, point) in enumerate(chosen):
@@ -190,12 +208,12 @@ def objective_of(found: Evaluation) -> Objective:
 
     Where more requests are in flight than fit, those that wait outweigh the speed of those that
     run: by Little's law the one with the highest throughput also answers soonest. Arrivals that
-    only some configurations keep up with rule out the others instead (``rank``).
+    are kept up with fix tokens a second, and so the cost of a token: what differs is its time.
     """
-    full = [found.plain.queues, *(point.saturated for point in found.points)]
-    is_closed = found.load.concurrency is not None
-    queues = any(full) if is_closed else all(full)
-    return Objective.THROUGHPUT if queues else found.situation.profile.objective
+    if queues(found.load, found.plain, found.points):
+        return Objective.THROUGHPUT
+    is_fixed = found.load.request_rate is not None
+    return Objective.LATENCY if is_fixed else found.situation.profile.objective
 
 
 def _merit(
@@ -218,13 +236,17 @@ def sort_key(item: Prediction, objective: Objective) -> tuple[bool, bool, float]
     return item.fits_memory is False, item.falls_behind, merit
 
 
-def _more_warnings(found: Evaluation, known: Knowledge, best: Prediction | None) -> list[Warning_]:
+def _more_warnings(
+    found: Evaluation, known: Knowledge, best: Prediction | None, state: State
+) -> list[Warning_]:
     """Warnings that need more than the predictions: other drafters, training, a lost cache."""
     more = [
         alike
         for alike in found.alike
         if alike.code == "method-unmeasured" or (best and _is_about(alike, best))
     ]
+    if state is not State.ON:
+        more += left_out_by_limits(found.situation, found.points)
     if lacks_drafter(found.situation, found.points):
         training = train_or_not(found.situation, found.model, known, found.load)
         more += [training] if training else []

@@ -169,9 +169,7 @@ def _default_count(target: ModelShape, dtype: str, device: Accelerator) -> int:
 
 def _drafters(profile: Profile, target: ModelShape) -> tuple[Drafter, ...]:
     own = profile.drafter
-    known = drafters_for(target.model_id)
-    if target.mtp_layers and not any(drafter.method is Method.MTP for drafter in known):
-        known = (*known, _built_in_mtp(target))
+    known = known_drafters(target)
     wanted = profile.candidates.drafters
     if wanted is not None:
         known = tuple(drafter for drafter in known if drafter.path_or_id in wanted)
@@ -187,6 +185,14 @@ def _drafters(profile: Profile, target: ModelShape) -> tuple[Drafter, ...]:
     # The user's drafter stands for its method; published ones of the same kind do not compete.
     others = tuple(drafter for drafter in known if drafter.method is not own.method)
     return (_own_drafter(own, target, known), *others)
+
+
+def known_drafters(target: ModelShape) -> tuple[Drafter, ...]:
+    """Return the published drafters of a target and the layers that it was trained with."""
+    known = drafters_for(target.model_id)
+    if target.mtp_layers and not any(drafter.method is Method.MTP for drafter in known):
+        return (*known, _built_in_mtp(target))
+    return known
 
 
 def _built_in_mtp(target: ModelShape) -> Drafter:

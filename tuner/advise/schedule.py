@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tuner.advise.acceptance import lengths_over_temperature
 from tuner.advise.arms import Arm
+from tuner.advise.evaluate import Evaluated, evaluate
 from tuner.advise.knowledge import Knowledge
 from tuner.advise.points import LOAD_GRID, ArmPoint
 from tuner.advise.situation import Situation
@@ -21,48 +22,98 @@ from tuner.records.methods import Method
 
 FloatArray = NDArray[np.float64]
 
-#: Temperatures at which the switch is looked for, and where the last row ends: above it there are
-#: no measurements of acceptance.
-TEMPERATURES = (0.0, 0.3, 0.6, 0.9, 1.2)
-LAST_TEMPERATURE = 1.5
+#: Temperatures at which the switch is looked for; the last row ends at the last of them: above it
+#: there are no measurements of acceptance.
+TEMPERATURES = (0.0, 0.3, 0.6, 0.9, 1.2, 1.5)
+LAST_TEMPERATURE = TEMPERATURES[-1]
 #: How many of the best arms are compared over temperature.
 TEMPERATURE_ARMS = 3
 
 
-def by_batch(point: ArmPoint, chosen: Prediction) -> tuple[tuple[BatchRow, ...], BreakEven | None]:
-    """Return the batch → K rows of one arm, and up to which batch it pays.
+def by_batch(
+    points: Sequence[ArmPoint], chosen: Prediction
+) -> tuple[tuple[BatchRow, ...], BreakEven | None]:
+    """Return the batch → K rows of the first arm, and up to which batch it pays.
 
-    An engine runs one method at a time, so the rows change only K; 0 is plain decoding. The row of
-    the profile's own load has the configuration that was chosen there. Batches beyond what fits in
-    memory are left out.
+    An engine runs one method at a time, so the rows change only K; 0 is plain decoding. Where the
+    first arm drafts trees, chains of the same drafter are among its settings: they go on paying
+    where width no longer does. The row of the profile's own load has the configuration that was
+    chosen there. The last batch looked at is the most that fits in memory.
     """
-    cap = min(chosen.max_batch or int(LOAD_GRID[-1]), int(LOAD_GRID[-1]))
-    columns = int(np.searchsorted(LOAD_GRID, max(cap, 1), side="right"))
-    grid = LOAD_GRID[:columns].astype(int)
-    speed = point.over_load.speedup[:columns].T
-    lengths = point.arm.lengths
-    table = np.vstack([np.ones(columns), speed])
+    point = points[0]
+    cap = max(min(chosen.max_batch or int(LOAD_GRID[-1]), int(LOAD_GRID[-1])), 1)
+    grid = np.unique(np.append(LOAD_GRID[cap >= LOAD_GRID], cap)).astype(int)
+    settings: list[tuple[Arm | None, int]] = [(None, 0)]  # the place among the arm's settings
+    speeds, doubts = [np.ones((1, len(grid)))], [np.zeros((1, len(grid)))]
+    for drafting in (*_chains_of(points), point):
+        settings += [(drafting.arm, place) for place in range(len(drafting.arm.lengths))]
+        for parts, at in ((speeds, "speedup"), (doubts, "speedup_log_sd")):
+            parts.append(np.vstack([getattr(item, at) for item in _over(drafting, grid)]).T)
+    speed, log_sd = np.vstack(speeds), np.vstack(doubts)
     own = int(np.searchsorted(grid, chosen.batch, side="right")) - 1
-    fixed = {own: place_of(point.arm, chosen.config) + 1 if chosen.speedup.mean > 1.0 else 0}
-    rows = [
-        BatchRow(
-            start=int(grid[first]),
-            end=int(grid[last + 1]) - 1 if last + 1 < columns else cap,
-            method=point.arm.method if setting else Method.NONE,
-            num_speculative_tokens=lengths[setting - 1] if setting else 0,
-            speedup=float(table[setting, first]),
-            tree=_tree(point.arm, setting - 1) if setting else None,
-        )
-        for first, last, setting in segments(table, fixed=fixed)
-    ]
-    return tuple(rows), _pays_to_batch(point, speed, grid)
+    best = settings.index((point.arm, place_of(point.arm, chosen.config)))
+    rows = segments(speed, fixed={own: best if chosen.speedup.mean > 1.0 else 0})
+    return (
+        tuple(
+            BatchRow(
+                start=int(grid[first]),
+                end=int(grid[last + 1]) - 1 if last + 1 < len(grid) else cap,
+                method=arm.method if arm else Method.NONE,
+                num_speculative_tokens=arm.lengths[place] if arm else 0,
+                speedup=float(speed[setting, first]),
+                tree=_tree(arm, place) if arm else None,
+            )
+            for first, last, setting in rows
+            for arm, place in (settings[setting],)
+        ),
+        _break_even_of(rows, speed, log_sd, grid, {own: best}, inclusive=True),
+    )
 
 
-def _pays_to_batch(point: ArmPoint, speed: FloatArray, grid: NDArray[np.int64]) -> BreakEven | None:
-    """Return the last batch before the first looked-at one that loses."""
-    columns = np.arange(len(grid))
-    log_sd = point.over_load.speedup_log_sd[: len(grid)].T[speed.argmax(axis=0), columns]
-    return break_even(speed.max(axis=0), log_sd, grid, inclusive=True)
+def _chains_of(points: Sequence[ArmPoint]) -> list[ArmPoint]:
+    """The arm that drafts chains with the plan of the first, where that one drafts trees."""
+    first = points[0].arm
+    if not first.trees:
+        return []
+    return [item for item in points[1:] if item.arm.plan == first.plan and not item.arm.trees]
+
+
+def _over(point: ArmPoint, grid: NDArray[np.int64]) -> list[Evaluated]:
+    """An arm over the batches of ``grid``: of LOAD_GRID, but for the last."""
+    known = int(np.count_nonzero(grid[-1] >= LOAD_GRID))
+    parts = [point.over_load.mapped(lambda values: values[:known])]
+    if known < len(grid):
+        last = (float(grid[-1]),)
+        parts.append(evaluate(point.situation, point.model, point.arm, point.acceptance, last))
+    return parts
+
+
+def _break_even_of(
+    rows: Sequence[tuple[int, int, int]],
+    speed: FloatArray,
+    log_sd: FloatArray,
+    values: NDArray[np.float64] | NDArray[np.int64],
+    chosen: Mapping[int, int],
+    *,
+    inclusive: bool = False,
+) -> BreakEven | None:
+    """Return up to where drafting pays with the settings of the rows.
+
+    Setting 0 is plain decoding; where a row has it, and beyond the rows, the fastest other setting
+    is looked at. ``chosen`` is what stands in the headline: point → setting.
+    """
+    points = np.arange(len(values))
+    setting = 1 + speed[1:].argmax(axis=0)
+    pays = speed[setting, points] >= 1.0 - ROW_TOLERANCE
+    for first, last, used in rows:
+        pays[first : last + 1] = used > 0
+        if used:
+            setting[first : last + 1] = used
+    for point, used in chosen.items():
+        setting[point] = used
+    return break_even(
+        speed[setting, points], log_sd[setting, points], values, pays=pays, inclusive=inclusive
+    )
 
 
 def break_even(
@@ -70,32 +121,58 @@ def break_even(
     log_sd: FloatArray,
     values: NDArray[np.float64] | NDArray[np.int64],
     *,
+    pays: NDArray[np.bool_] | None = None,
     inclusive: bool = False,
 ) -> BreakEven | None:
     """Return up to which of the ascending ``values`` speculation pays, with its belief.
 
-    What loses less than a tie still counts as paying, as in the rows. ``inclusive`` counts whole
-    numbers and names the last that pays; else the first that does not. None where the central
-    curve crosses more than once: one number would hide that.
+    What loses less than a tie still counts as paying, as in the rows; ``pays`` says what the rows
+    do. ``inclusive`` counts whole numbers and names the last that pays; else the first that does
+    not. The ends of the belief may pay from a later value on, the central curve only from the
+    first: None where it does not, or where one of the three pays in more than one stretch: one
+    number would hide that.
     """
     least = 1.0 - ROW_TOLERANCE
-    pays = speed >= least
-    if np.count_nonzero(np.diff(pays.astype(int))) > 1 or (pays[-1] and not pays[0]):
+    middle = speed >= least if pays is None else pays
+    curves = (
+        middle,
+        middle & (speed * np.exp(-Z90 * log_sd) >= least),
+        middle | (speed * np.exp(Z90 * log_sd) >= least),
+    )
+    if any(np.count_nonzero(np.diff(curve.astype(int), prepend=0) > 0) > 1 for curve in curves):
         return None
-
-    def first_loss(deviations: float) -> float | None:
-        losing = np.flatnonzero(speed * np.exp(deviations * log_sd) < least)
-        if losing.size == 0:
-            return None
-        if losing[0] == 0:
-            return 0.0
-        return float(values[losing[0]]) - (1.0 if inclusive else 0.0)
-
+    if middle.any() and not middle[0]:
+        return None
+    (_, end), (low_start, low_end), (high_start, high_end) = (
+        _stretch(curve, values, inclusive=inclusive) for curve in curves
+    )
     return BreakEven(
-        mean=first_loss(0.0),
-        p10=first_loss(-Z90),
-        p90=first_loss(Z90),
+        mean=end,
+        p10=low_end,
+        p90=high_end,
         looked_up_to=float(values[-1]),
+        p10_from=low_start,
+        p90_from=high_start,
+    )
+
+
+def _stretch(
+    pays: NDArray[np.bool_],
+    values: NDArray[np.float64] | NDArray[np.int64],
+    *,
+    inclusive: bool,
+) -> tuple[float | None, float | None]:
+    """Where the one stretch that pays starts and ends; None = with the first and the last value.
+
+    An end of 0 = it pays nowhere.
+    """
+    paying = np.flatnonzero(pays)
+    if not paying.size:
+        return None, 0.0
+    first, beyond = paying[0], paying[-1] + 1
+    return (
+        float(values[first]) if first else None,
+        float(values[beyond]) - (1.0 if inclusive else 0.0) if beyond < len(values) else None,
     )
 
 
@@ -122,14 +199,16 @@ def by_temperature(
     table = np.vstack(speeds)
     best = 1 + place_of(points[0].arm, chosen.config)
     fixed = {} if own is None else {own: best if chosen.speedup.mean > 1.0 else 0}
+    within = table[:, :-1]  # rows end at the last temperature
+    found = segments(within, fixed=fixed)
     rows, used = [], []
-    for first, last, setting in segments(table, fixed=fixed):
+    for first, last, setting in found:
         arm, place = settings[setting]
         used.append(setting)
         rows.append(
             TemperatureRow(
                 start=heats[first],
-                end_exclusive=heats[last + 1] if last + 1 < len(heats) else LAST_TEMPERATURE,
+                end_exclusive=heats[last + 1],
                 method=arm.method if arm else Method.NONE,
                 num_speculative_tokens=arm.lengths[place] if arm else 0,
                 speedup=float(table[setting, first]),
@@ -137,12 +216,12 @@ def by_temperature(
             )
         )
     doubt = np.concatenate(doubts)
-    drafting = table[1:]
-    log_sd = doubt[1:][drafting.argmax(axis=0)]
+    log_sd = np.broadcast_to(doubt[:, None], table.shape)
+    headline = {} if own is None else {own: best}
     return (
         tuple(rows),
-        break_even(drafting.max(axis=0), log_sd, np.array(heats)),
-        _within_belief([item for item in used if settings[item][0]], settings, table, doubt),
+        _break_even_of(found, table, log_sd, np.array(heats), headline),
+        _within_belief([item for item in used if settings[item][0]], settings, within, doubt),
     )
 
 
@@ -196,7 +275,7 @@ def build_schedule(
     if not points:
         return Schedule()
     known = situation.setup is not None
-    batches, to_batch = by_batch(points[0], chosen) if known else ((), None)
+    batches, to_batch = by_batch(points, chosen) if known else ((), None)
     heats, to_temperature, alike = by_temperature(situation, knowledge, points, chosen)
     return Schedule(
         by_batch=batches,

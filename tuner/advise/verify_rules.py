@@ -8,7 +8,7 @@ from tuner.records.methods import DraftKind, Engine, Method, VerifyRule
 
 #: Drafters whose probabilities every engine here can verify against (one token at a time, from a
 #: distribution): vLLM draft_sample_method, SGLang --speculative-use-rejection-sampling, llama.cpp
-#: --spec-draft-sampling. For parallel blocks no engine documents it.
+#: --spec-draft-sampling. For parallel blocks no engine documents it …
 SAMPLED_DRAFTERS = (
     Method.DRAFT_MODEL,
     Method.EAGLE,
@@ -16,6 +16,9 @@ SAMPLED_DRAFTERS = (
     Method.EAGLE3_1,
     Method.MTP,
 )
+#: … except DSpark's on vLLM, whose Markov head draws a block's tokens one after the other
+#: (vllm-project/vllm#46995; vllm-project/vllm-ascend#14368 gives the flag).
+SAMPLED_ON_VLLM = (Method.DSPARK,)
 #: Truncation to this few candidates makes sampled drafts worse than greedy ones, because the
 #: engines do not truncate the draft (vllm-project/vllm#56724: at top-k 1 τ 2.46 against 2.92, at
 #: top-k 20 2.65 against 2.39).
@@ -42,8 +45,9 @@ def rule_at(situation: Situation, arm: Arm, temperature: float) -> VerifyRule:
     truncated = top_k is not None and top_k <= SMALL_TOP_K
     # Guard: SGLang 0.5.23 samples drafts of EAGLE, EAGLE-3 and NEXTN only (speculative_hook.py).
     is_standalone = situation.engine is Engine.SGLANG and arm.method is Method.DRAFT_MODEL
-    can_sample = arm.method in SAMPLED_DRAFTERS and not arm.trees and not is_standalone
-    if can_sample and not truncated:
+    is_sampled = arm.method in SAMPLED_DRAFTERS and not is_standalone
+    is_sampled |= situation.engine is Engine.VLLM and arm.method in SAMPLED_ON_VLLM
+    if is_sampled and not arm.trees and not truncated:
         return VerifyRule.RATIO
     is_llamacpp = situation.engine is Engine.LLAMACPP and arm.plan.kind is not DraftKind.LOOKUP
     return VerifyRule.EXACT_MATCH if is_llamacpp else VerifyRule.ONE_HOT

@@ -110,7 +110,14 @@ ASSUMPTIONS = array(
 SETTING: Schema = {"method": METHOD, "num_speculative_tokens": WHOLE}
 SCHEDULE_ROW: Schema = {**SETTING, "tree": nullable(TREE), "speedup": NUMBER}
 BREAK_EVEN = nullable(
-    record(mean=nullable(NUMBER), p10=nullable(NUMBER), p90=nullable(NUMBER), looked_up_to=NUMBER)
+    record(
+        mean=nullable(NUMBER),
+        p10=nullable(NUMBER),
+        p90=nullable(NUMBER),
+        looked_up_to=NUMBER,
+        p10_from=nullable(NUMBER),
+        p90_from=nullable(NUMBER),
+    )
 )
 LATENCY_CHECK = nullable(
     record(
@@ -188,7 +195,12 @@ def predict_schema() -> Schema:
 def why_schema() -> Schema:
     """Return the schema of ``why --json``."""
     flip = record(
-        what=TEXT, now=TEXT, flips_at=nullable(TEXT), becomes=nullable(TEXT), note=nullable(TEXT)
+        what=TEXT,
+        now=TEXT,
+        flips_at=nullable(TEXT),
+        becomes=nullable(TEXT),
+        note=nullable(TEXT),
+        breaks_even_at=nullable(NUMBER),
     )
     result = record(
         profile=TEXT,

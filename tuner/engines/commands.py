@@ -87,7 +87,23 @@ def emit_bench(request: EmitRequest) -> EngineCommand:
     version, warnings = resolve_version(request.engine, request.version)
     adapter = ADAPTERS[request.engine]
     note = warning(ACCEPTANCE_NOTE, adapter.ACCEPTANCE_APPEARS)
-    return _command(request, version, adapter.bench_argv(request), (*warnings, note))
+    return _command(
+        request, version, adapter.bench_argv(request), (*warnings, *_reduced(request), note)
+    )
+
+
+def _reduced(request: EmitRequest) -> tuple[Warning_, ...]:
+    """Say which parts of the workload one run of the client leaves out."""
+    told = list(request.reduced)
+    if request.request_rate is not None and request.engine is Engine.LLAMACPP:
+        told.append(
+            f"{request.max_batch or 1} requests in flight in place of {request.request_rate:g} "
+            "requests a second"
+        )
+    if not told:
+        return ()
+    message = f"one run of this client takes {', and '.join(told)}"
+    return (warning("bench-reduced", message),)
 
 
 def _is_plain(request: EmitRequest) -> bool:

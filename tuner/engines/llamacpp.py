@@ -101,7 +101,7 @@ def bench_argv(request: EmitRequest) -> list[str]:
     tail = settings.removeprefix("{").replace('"', '\\"')
     bodies = f'sed "s/}}[[:space:]]*\\$/, {tail}/" prompts.jsonl'
     rounds = (
-        'n=0; while IFS= read -r body; do ask "$body" & n=$((n + 1)); '
+        'n=0; while IFS= read -r body || [ -n "$body" ]; do ask "$body" & n=$((n + 1)); '
         f"[ $((n % {batch})) -gt 0 ] || wait; done; wait"
     )
     return ["sh", "-c", f"{_ASK}; {bodies} | {{ {rounds}; }}"]

@@ -10,7 +10,7 @@ import json
 
 from tuner.engines.dtypes import kv_word, weight_words
 from tuner.engines.schedules import LengthRow, length_rows
-from tuner.engines.vllm import bench_prompts
+from tuner.engines.vllm import bench_prompts, load_options
 from tuner.engines.words import drafter_name, operand, option, warning
 from tuner.errors import InputError
 from tuner.records.emit import EmitRequest
@@ -95,7 +95,7 @@ def bench_argv(request: EmitRequest) -> list[str]:
     argv += ["--dataset-name", "openai", "--dataset-path", "prompts.jsonl"]
     argv += option("--sharegpt-output-len", request.output_tokens)
     argv += option("--num-prompts", bench_prompts(batch))
-    argv += option("--max-concurrency", batch)
+    argv += load_options(request, batch)
     argv += option("--temperature", request.temperature)
     argv += ["--output-file", "bench.jsonl"]
     return argv

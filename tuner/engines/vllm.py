@@ -81,10 +81,21 @@ def bench_argv(request: EmitRequest) -> list[str]:
     argv += ["--dataset-name", "custom", "--dataset-path", "prompts.jsonl"]
     argv += option("--custom-output-len", request.output_tokens)
     argv += option("--num-prompts", bench_prompts(batch))
-    argv += option("--max-concurrency", batch)
+    argv += load_options(request, batch)
     argv += option("--temperature", request.temperature)
     argv += ["--save-result"]
     return argv
+
+
+def load_options(request: EmitRequest, batch: int) -> list[str]:
+    """Return how the client loads the server: arrivals at a rate, else requests in flight.
+
+    The clients of vLLM (benchmarks/serve.py, 0.33.0) and SGLang (benchmark/serving.py, 0.5.23)
+    spell both alike.
+    """
+    if request.request_rate is not None:
+        return option("--request-rate", float(request.request_rate))
+    return option("--max-concurrency", batch)
 
 
 def bench_prompts(batch: int) -> int:

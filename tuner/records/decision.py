@@ -82,6 +82,9 @@ class BreakEven:
     p10: float | None
     p90: float | None
     looked_up_to: float
+    #: where that end of the belief pays only from a later value on; None = from the first
+    p10_from: float | None = None
+    p90_from: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,3 +166,5 @@ class Recommendation:
     targets: tuple[str, ...] = ()
     #: sentence about how flat the optimum is
     flatness: str | None = None
+    #: what the profile limits: methods, drafters, draft lengths
+    limited: tuple[str, ...] = ()

@@ -47,3 +47,8 @@ class EmitRequest:
     #: workload of the benchmark command
     prompt_tokens: int = 1000
     output_tokens: int = 400
+    #: requests in flight, or requests a second, where the profile gives one of them
+    concurrency: float | None = None
+    request_rate: float | None = None
+    #: parts of the workload that one run of a client cannot have, and what it has instead
+    reduced: tuple[str, ...] = ()

@@ -21,6 +21,9 @@ class Flip:
     becomes: State | None
     #: range looked at, or what the change means
     note: str
+    #: where the best setting breaks even, which is not where the advice changes: another setting
+    #: may take its place, and a doubt has to be measured
+    breaks_even_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

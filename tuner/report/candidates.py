@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import RenderableType
 
+from tuner.advise.explain import batch_text
 from tuner.records.config import Prediction
 from tuner.records.methods import Method
 from tuner.report.layout import Column, fitted_table, paragraph
@@ -125,7 +126,7 @@ def _relative_time(item: Prediction) -> float:
 
 
 def _load_columns(configs: Sequence[Prediction]) -> tuple[Column, ...]:
-    batches = tuple(plain_number(item.batch) for item in configs)
+    batches = tuple(batch_text(item.batch) for item in configs)
     heats = tuple(plain_number(item.temperature) for item in configs)
     found = []
     if len(set(batches)) > 1:

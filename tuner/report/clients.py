@@ -6,21 +6,25 @@ from collections.abc import Callable, Sequence
 
 from rich.console import RenderableType
 
+from tuner.advise.explain import batch_text
 from tuner.frozen import dataclass
 from tuner.records.config import Prediction, PredictionBeliefs
 from tuner.report.layout import Column, fitted_table, paragraph
 from tuner.report.names import column_name, drafter_text, setting_text
-from tuner.report.numbers import number_with_belief, plain_number, time_text, time_with_belief
+from tuner.report.numbers import (
+    number_with_belief,
+    plain_number,
+    time_text,
+    time_with_belief,
+)
 
 #: beyond this many configurations a second table is no longer read
 MOST_ROWS = 16
 #: shortest form of a drafter's name beside the numbers
 _SHORTEST_DRAFTER = 10
 HEADING = "what clients see"
-_CONDITION = (
-    "80 % belief in brackets, at this batch; request: prefill as computed, no queueing; "
-    "slowest 1 %: of requests, by luck of acceptance (clustering assumed)"
-)
+_REQUEST = "request: prefill as computed, no queueing"
+_SLOWEST = "slowest 1 %: of requests, by luck of acceptance (clustering assumed)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +77,22 @@ def before_and_after(
         width=width,
         indent=2,
     )
-    return ["", table, paragraph(_legend(best), style="dim")]
+    return ["", table, paragraph(_legend(plain, best), style="dim")]
 
 
-def _legend(best: Prediction) -> str:
+def _legend(plain: Prediction, best: Prediction) -> str:
     tokens = best.chunk_tokens_p99 or 1
     chunk = f"chunks: up to {tokens} tokens at once in 99 of 100; " if tokens > 1 else ""
     later = _first_token(best).removeprefix("+ ")
     first = f"; first token: {later} later, the drafter's share of prefill" if later else ""
-    return chunk + _CONDITION + first
+    condition = "; ".join((_belief_at((plain, best)), _REQUEST, _SLOWEST))
+    return chunk + condition + first
+
+
+def _belief_at(configs: Sequence[Prediction]) -> str:
+    batches = {batch_text(item.batch) for item in configs}
+    where = "this batch" if len(batches) == 1 else "the batch of each"
+    return f"80 % belief in brackets, at {where}"
 
 
 def client_table(configs: Sequence[Prediction], *, width: int) -> list[RenderableType]:
@@ -112,8 +123,8 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
             cells=tuple(setting_text(item.config) for item in configs),
             align="left",
         ),
-        Column(title="batch", cells=_where_they_differ([round(i.batch, 1) for i in configs])),
-        Column(title="T", cells=_where_they_differ([item.temperature for item in configs])),
+        Column(title="batch", cells=_where_they_differ([batch_text(i.batch) for i in configs])),
+        Column(title="T", cells=_where_they_differ([plain_number(i.temperature) for i in configs])),
         Column(title="between chunks", cells=cells(_LINES[1].cell), align="left"),
         Column(title="whole request", cells=cells(_LINES[0].cell), align="left"),
         Column(title="tokens/s", cells=cells(_LINES[3].cell), align="left", drop_order=3),
@@ -122,13 +133,18 @@ def client_table(configs: Sequence[Prediction], *, width: int) -> list[Renderabl
         Column(title="first token", cells=tuple(map(_first_token, configs)), drop_order=4),
     ]
     table = fitted_table(columns, width=width, indent=4)
-    return ["", paragraph(HEADING), table, paragraph(_table_legend(table.titles), style="dim")]
+    return [
+        "",
+        paragraph(HEADING),
+        table,
+        paragraph(_table_legend(table.titles, configs), style="dim"),
+    ]
 
 
-def _table_legend(titles: Sequence[str]) -> str:
-    parts = ["80 % belief in brackets, at this batch; request: prefill as computed, no queueing"]
+def _table_legend(titles: Sequence[str], configs: Sequence[Prediction]) -> str:
+    parts = [_belief_at(configs), _REQUEST]
     if "TPOT, slowest 1 %" in titles:
-        parts.append("slowest 1 %: of requests, by luck of acceptance (clustering assumed)")
+        parts.append(_SLOWEST)
     if "first token" in titles:
         parts.append("first token: later than plain by the drafter's share of prefill")
     return "; ".join(parts)
@@ -141,9 +157,9 @@ def _drafters(configs: Sequence[Prediction]) -> tuple[str, ...]:
     return tuple(name if several else "" for _method, name in names)
 
 
-def _where_they_differ(values: Sequence[float]) -> tuple[str, ...]:
+def _where_they_differ(cells: Sequence[str]) -> tuple[str, ...]:
     """Return the cells of a setting; empty, so not shown, where all rows share it."""
-    return tuple(plain_number(value) if len(set(values)) > 1 else "" for value in values)
+    return tuple(cells) if len(set(cells)) > 1 else ("",) * len(cells)
 
 
 def _first_token(item: Prediction) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from tuner.advise.explain import batch_text
 from tuner.records.config import Prediction
 from tuner.records.decision import BatchRow, LatencyCheck, Recommendation, State
 from tuner.records.interval import Interval
@@ -15,6 +17,7 @@ from tuner.report.numbers import (
     factor,
     percent,
     plain_number,
+    ratio,
     sentence,
     span,
     time_with_belief,
@@ -22,6 +25,9 @@ from tuner.report.numbers import (
 )
 
 STATE_WORDS = {State.ON: "ON", State.OFF: "OFF", State.MEASURE: "MEASURE"}
+#: Batches that settle this close together are not told apart in a sentence (assumed: less than what
+#: repeated runs of one setting differ by).
+SAME_BATCH = 0.02
 STATE_STYLES = {State.ON: "bold green", State.OFF: "bold red", State.MEASURE: "bold yellow"}
 
 
@@ -29,7 +35,7 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
     """Return the first sentence."""
     if best is None:
         return sentence(item.decision.reason)
-    batch = plain_number(round(item.baseline.batch, 1))
+    batch = batch_text(item.baseline.batch)
     gain = f"{factor(best.speedup.mean)}{belief(best.speedup)}"
     if item.decision.state is State.ON:
         return (
@@ -40,9 +46,16 @@ def headline(item: Recommendation, best: Prediction | None) -> str:
     if item.decision.state is State.MEASURE:
         return f"The evidence does not decide: {config_text(best.config)} would run at {gain}."
     return (
-        f"No method pays at batch {batch}: the best, {config_text(best.config)}, "
+        f"{_none(item.limited)} at batch {batch}: the best, {config_text(best.config)}, "
         f"would run at {gain}."
     )
+
+
+def _none(limited: Sequence[str]) -> str:
+    """Return whom the negative answer is about: all, or what the profile allows."""
+    if not limited:
+        return "No method pays"
+    return f"None of the allowed {' and '.join(limited)} pays"
 
 
 def decision_lines(item: Recommendation, best: Prediction | None) -> list[str]:
@@ -89,7 +102,15 @@ def _speed_line(item: Recommendation, best: Prediction) -> str:
     if plain is None or best.tpot_s is None:
         return ""
     verb = "TPOT" if item.decision.state is State.ON else "TPOT would go"
-    return f"{verb} {time_with_belief(plain)} → {time_with_belief(best.tpot_s)}."
+    before, after = time_with_belief(plain), time_with_belief(best.tpot_s)
+    own, other = item.baseline.batch, best.batch
+    if abs(own - other) <= SAME_BATCH * own:
+        return f"{verb} {before} → {after}."
+    both = batch_text(other)
+    return (
+        f"{verb} {before} → {after}, each at its own batch ({batch_text(own)} → {both}); "
+        f"{factor(best.speedup.mean)} holds where both run at batch {both}."
+    )
 
 
 def _is_off_though_faster(item: Recommendation, best: Prediction) -> bool:
@@ -133,16 +154,34 @@ def _gain_text(check: LatencyCheck) -> str:
     gain = check.gain
     if gain is None or gain.mean <= 1.0 or not math.isfinite(gain.mean):
         return ""
-    users, saved = f"{factor(gain.mean)}", percent(1.0 - 1.0 / gain.mean)
+    users, saved = factor(gain.mean), percent(1.0 - 1.0 / gain.mean)
     if gain.p90 > gain.p10:
-        low, high = (100.0 * max(1.0 - 1.0 / end, 0.0) for end in (gain.p10, gain.p90))
-        if math.isfinite(gain.p90):
-            users += f" ({span(gain, digits=2 if gain.mean < 2.0 else 1)})"
-            saved += f" ({low:.0f}{DASH}{high:.0f})"
-        else:
-            users += f" ({gain.p10:.2f} or more)"
-            saved += f" ({low:.0f} or more)"
+        users += f" ({_users_span(gain)})"
+        spared = _saved_span(gain)
+        saved += f" ({spared})" if spared else ""
     return f": {users} the users on the same devices, or as many on {saved} fewer"
+
+
+def _users_span(gain: Interval) -> str:
+    """Return the belief about a ratio of users, whose ends may be 0 and infinite.
+
+    At 0 only plain decoding holds the limit even alone, at infinity only speculation does.
+    """
+    if gain.p10 > 0.0 and math.isfinite(gain.p90):
+        return span(gain, digits=2 if gain.mean < 2.0 else 1)
+    low = ratio(gain.p10) if gain.p10 > 0.0 else "none"
+    if not math.isfinite(gain.p90):
+        return f"{low} or more" if gain.p10 > 0.0 else "anything from none up"
+    return f"{low} to {ratio(gain.p90)}"
+
+
+def _saved_span(gain: Interval) -> str:
+    """Return the belief about the percentage of devices spared; empty where it says nothing."""
+    high = 100.0 * (1.0 - 1.0 / gain.p90) if math.isfinite(gain.p90) else None
+    if gain.p10 <= 1.0:  # the low end takes as many devices, or more
+        return "" if high is None else f"at most {high:.0f}"
+    low = 100.0 * (1.0 - 1.0 / gain.p10)
+    return f"{low:.0f} or more" if high is None else f"{low:.0f}{DASH}{high:.0f}"
 
 
 def _break_even_line(item: Recommendation, best: Prediction) -> str:

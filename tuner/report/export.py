@@ -64,6 +64,7 @@ def why_document(found: Why) -> Json:
                     "flips_at": flip.flips_at,
                     "becomes": None if flip.becomes is None else flip.becomes.value,
                     "note": flip.note,
+                    "breaks_even_at": flip.breaks_even_at,
                 }
                 for flip in found.flips
             ],
@@ -255,6 +256,8 @@ def _break_even_dict(item: BreakEven | None) -> Json | None:
         "p10": item.p10,
         "p90": item.p90,
         "looked_up_to": item.looked_up_to,
+        "p10_from": item.p10_from,
+        "p90_from": item.p90_from,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
+from tuner.advise.explain import batch_text
 from tuner.engines import pretty
 from tuner.records.config import Prediction
 from tuner.records.decision import EngineCommand, Recommendation, State
@@ -23,7 +24,7 @@ from tuner.report.layout import (
     title_line,
 )
 from tuner.report.names import best_drafting, column_name, setting_text
-from tuner.report.numbers import factor, plain_number, span, time_change, time_text
+from tuner.report.numbers import factor, span, time_change, time_text
 from tuner.report.schedule import schedule_parts
 
 _LABEL_WIDTH = 9
@@ -58,7 +59,7 @@ def render_recommendation(
     parts += ["", paragraph(item.context_line)]
     marked = _plain(item.configs) if item.decision.state is State.OFF else best
     parts += candidates_table(configs, width=width, marked=marked)
-    sentences = [difference_sentence(item.configs), item.flatness]
+    sentences = [difference_sentence(_first(item.configs, marked)), item.flatness]
     told = " ".join(text for text in sentences if text)
     if told:
         parts.append(paragraph(told))
@@ -97,7 +98,7 @@ def summary_table(found: Sequence[Recommendation], *, width: int) -> RenderableT
             ),
             Column(
                 title="batch",
-                cells=tuple(plain_number(round(item.baseline.batch, 1)) for item in found),
+                cells=tuple(batch_text(item.baseline.batch) for item in found),
                 drop_order=1,
             ),
             Column(title="speedup", cells=tuple(factor(b.speedup.mean) if b else "" for b in best)),
@@ -134,6 +135,11 @@ def _top(configs: tuple[Prediction, ...], top: int | None) -> tuple[Prediction, 
     return configs[:top] + tuple(
         item for item in configs[top:] if item.config.method is Method.NONE
     )
+
+
+def _first(configs: tuple[Prediction, ...], marked: Prediction | None) -> tuple[Prediction, ...]:
+    """Return what is marked before the others, which stay in order."""
+    return tuple(sorted(configs, key=lambda item: item is not marked))
 
 
 def _plain(configs: tuple[Prediction, ...]) -> Prediction | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tuner.advise.explain import batch_text
 from tuner.frozen import dataclass
 from tuner.records.config import Prediction
 from tuner.records.decision import State
@@ -57,7 +58,7 @@ def _draw_over_k(axes: Axes, panel: Panel) -> None:
     if panel.over_k:
         counts = [item.config.num_speculative_tokens for item in panel.over_k]
         title = METHOD_TITLES[panel.over_k[0].config.method]
-        load = f"batch {panel.over_k[0].batch:.3g}"
+        load = f"batch {batch_text(panel.over_k[0].batch)}"
         _draw_belief(axes, counts, [item.speedup for item in panel.over_k], f"{title}, {load}")
         axes.set_xticks(counts)
     else:

@@ -32,31 +32,41 @@ def schedule_parts(schedule: Schedule) -> list[RenderableType]:
 
 def _load_limit(item: BreakEven | None) -> str:
     """Return up to which batch speculation pays, in words."""
-    return _limit(item, "up to batch", "at every batch looked at")
+    return _limit(item, "up to batch", "batch")
 
 
 def _heat_limit(item: BreakEven | None) -> str:
     """Return below which temperature speculation pays, in words."""
-    return _limit(item, "below T", "at every T looked at")
+    return _limit(item, "below T", "T")
 
 
-def _limit(item: BreakEven | None, where: str, everywhere: str) -> str:
+def _limit(item: BreakEven | None, until: str, what: str) -> str:
     if item is None:
         return ""
-    end = plain_number(item.looked_up_to)
+    last = plain_number(item.looked_up_to)
+    low = _stretch(item.p10_from, item.p10, until, what)
+    high = _stretch(item.p90_from, item.p90, until, what)
     if item.mean is None:
-        text = f"; pays {everywhere}, up to {end}"
-        return (
-            text if item.p10 is None else f"{text} (low end of the belief: {_place(item, where)})"
-        )
-    low, high = (_end(value, end) for value in (item.p10, item.p90))
+        text = f"; pays at every {what} looked at, up to {last}"
+        is_sure = item.p10 is None and item.p10_from is None
+        return text if is_sure else f"{text} (low end of the belief: {low})"
     if item.mean == 0.0:
-        return f"; pays nowhere (high end of the belief: {where} {high})"
-    return f"; pays {where} {plain_number(item.mean)} (80 % belief: {low} to {high})"
+        return f"; pays nowhere (high end of the belief: {high})"
+    text = f"; pays {until} {plain_number(item.mean)}"
+    if item.p10_from is not None:
+        return f"{text} (low end of the belief: {low}; high end: {high})"
+    return f"{text} (80 % belief: {_end(item.p10, last)} to {_end(item.p90, last)})"
 
 
-def _place(item: BreakEven, where: str) -> str:
-    return "nowhere" if not item.p10 else f"{where} {plain_number(item.p10)}"
+def _stretch(start: float | None, end: float | None, until: str, what: str) -> str:
+    """Return "up to batch 191", "from batch 64", "batch 64 to 191", "nowhere"."""
+    if end == 0.0:
+        return "nowhere"
+    if start is None:
+        return f"at every {what} looked at" if end is None else f"{until} {plain_number(end)}"
+    if end is None:
+        return f"from {what} {plain_number(start)}"
+    return f"{what} {plain_number(start)} to {plain_number(end)}"
 
 
 def _end(value: float | None, last: str) -> str:

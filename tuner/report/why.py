@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tuner.records.decision import State
 from tuner.records.why import Flip, Why
 from tuner.report.decision import STATE_STYLES, STATE_WORDS, belief
 from tuner.report.footer import measurement_part
@@ -25,7 +26,10 @@ def render_why(item: Why, *, width: int) -> list[RenderableType]:
 
 
 def _advice(item: Why) -> str:
-    if item.best is None:
+    is_off_though_faster = (
+        item.decision.state is State.OFF and item.best and (item.best.speedup.mean > 1.0)
+    )
+    if item.best is None or is_off_though_faster:
         return sentence(item.decision.reason)
     gain = f"{factor(item.best.speedup.mean)}{belief(item.best.speedup)}"
     return f"{sentence(config_text(item.best.config))}: {gain}."
@@ -37,7 +41,7 @@ def _flips_table(item: Why) -> RenderableType:
     table.add_column("", width=2)
     for title in ("input", "now"):
         table.add_column(Text(title, style="bold"), no_wrap=True)
-    table.add_column(Text("advice would be", style="bold"))
+    table.add_column(Text("what it would change", style="bold"))
     for flip in item.flips:
         table.add_row("", Text(flip.what), Text(flip.now), Text(_change(flip)))
     return Trimmed(table)
