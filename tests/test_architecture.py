@@ -17,7 +17,7 @@ SOURCES = PACKAGE + [
 ]
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
-HEAVY = ("scipy", "matplotlib", "pandas", "gguf", "jsonschema", "pydantic")
+HEAVY = ("scipy", "matplotlib", "pandas", "gguf", "jsonschema", "pydantic", "numpy.ma")
 
 
 def name_of(path: Path) -> str:
