@@ -100,8 +100,10 @@ def cpu_setup(dtype: str) -> CostSetup:
     )
 
 
-def log_errors(table: str, model: str, shown: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of ln time over the widths that were not shown, and the doubt that was stated."""
+def log_errors(
+    table: str, model: str, shown: tuple[int, ...], *, every: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of ln time over the widths not shown (or all), and the doubt that was stated."""
     passes = recorded(table, model)
     rows = [
         CostObservation(
@@ -109,13 +111,22 @@ def log_errors(table: str, model: str, shown: tuple[int, ...]) -> tuple[np.ndarr
         )
         for n in shown
     ]
-    hidden = np.array([n for n in sorted(passes) if n not in shown])
+    hidden = np.array([n for n in sorted(passes) if every or n not in shown])
     times = learn(load_cost_prior(), cpu_setup(MODELS[model]), rows).step(
         PLAIN, batch=1.0, draft_steps=0, verify_tokens=hidden, context_tokens=40.0
     )
     measured = np.array([passes[n] for n in hidden])
     doubt = np.hypot(times.baseline_log_sd, times.ratio_log_sd)
     return np.log(times.verify_s / measured), doubt
+
+
+@pytest.mark.parametrize("table", ["t1", "quiet", "wheel"])
+def test_passes_of_a_real_engine_from_two_of_them(table: str) -> None:
+    """llama.cpp on a CPU: plain and five tokens are shown, the other widths are predicted."""
+    errors, _doubt = log_errors(table, "SmolLM2-135M F32", (1, 5), every=True)
+    relative = np.abs(np.exp(errors) - 1.0)
+    assert np.median(relative) < 0.10
+    assert relative.max() < 0.30
 
 
 TABLES = [("t1", "SmolLM2-135M F32"), ("quiet", "SmolLM2-135M F32"), ("t1", "SmolLM2-135M Q4_0"),

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.cost.setups import LLAMA_8B, PLAIN, on, plan
-from tuner.catalog import find_model
+from tests.cost.setups import LLAMA_8B, on, plan
 from tuner.catalog.priors import load_cost_prior
 from tuner.cost.model import CostModel, learn
-from tuner.records.cost import CostObservation, CostSetup
-from tuner.records.hardware import Accelerator, DeviceKind, Hardware
-from tuner.records.methods import Engine, Method
+from tuner.records.cost import CostObservation
+from tuner.records.methods import Method
 
 FORWARD = Path(__file__).parents[2] / "data" / "real_engine" / "forward_ms.csv"
 #: MLX, MTP (ml-explore/mlx-lm pull request 990): plain step and steps at K = 1, 2, 3, 5, seconds
@@ -140,45 +137,3 @@ def test_uncertainty_shrinks_where_it_was_measured() -> None:
     assert narrow.ratio_log_sd[0] < 0.25 * wide.ratio_log_sd[0]
     assert narrow.baseline_log_sd[0] < 0.25 * wide.baseline_log_sd[0]
     assert narrow.ratio_log_sd[1] > narrow.ratio_log_sd[0]
-
-
-def _recorded(table: str, model: str) -> dict[int, float]:
-    with open(FORWARD, newline="", encoding="utf-8") as stream:
-        return {
-            int(row["num_tokens"]): float(row["median_ms"]) / 1e3
-            for row in csv.DictReader(stream)
-            if row["table"] == table and row["model"] == model
-        }
-
-
-@pytest.mark.parametrize("table", ["t1", "quiet", "wheel"])
-def test_passes_of_a_real_engine_from_two_of_them(table: str) -> None:
-    """llama.cpp on a CPU: plain and five tokens are shown, the other widths are predicted."""
-    passes = _recorded(table, "SmolLM2-135M F32")
-    cpu = Accelerator(
-        name="two cores",
-        vendor="AMD",
-        kind=DeviceKind.CPU,
-        memory_bytes=24e9,
-        bandwidth_bytes_per_s=30e9,
-        peak_flops_per_s={"bfloat16": 200e9},
-    )
-    setup = CostSetup(
-        target=find_model("HuggingFaceTB/SmolLM2-135M-Instruct"),
-        hardware=Hardware(accelerator=cpu),
-        dtype="gguf:F32",
-        engine=Engine.LLAMACPP,
-    )
-    rows = [
-        CostObservation(
-            method=Method.NONE, batch=1.0, verify_tokens=n, step_s=passes[n], context_tokens=40.0
-        )
-        for n in (1, 5)
-    ]
-    widths = np.array(sorted(passes))
-    times = learn(load_cost_prior(), setup, rows).step(
-        PLAIN, batch=1.0, draft_steps=0, verify_tokens=widths, context_tokens=40.0
-    )
-    error = np.abs(times.verify_s / np.array([passes[n] for n in widths]) - 1.0)
-    assert np.median(error) < 0.10
-    assert error.max() < 0.30

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.acceptance.disagreement import widen_disagreeing
+from tuner.acceptance.disagreement import covering, widen_disagreeing
 from tuner.acceptance.evidence import Measured, add_observation
 from tuner.acceptance.level import (
     beyond_training,
@@ -48,7 +48,7 @@ OTHER_TASK_SD = 0.35
 OTHER_TEMPERATURE_SD = 0.15
 #: What is said when rows about one setting differ by more than chance.
 CONTRADICTION = (
-    "observed rows about the same setting contradict each other; the interval covers them. Check "
+    "observed rows about the same setting contradict each other; the interval is widened. Check "
     "that they come from the same drafter, task and temperature, and say so in their rows."
 )
 
@@ -83,7 +83,7 @@ def believe(
     if not measured:
         return believe_all(prior, [(query, max_k)])[0]
     mean, covariance, known = curve_prior(prior, query)
-    is_contradicted = widen_disagreeing(measured)
+    striking = widen_disagreeing(measured)
     depth = max([max_k, *(row[0] for row in (*measured.lengths, *measured.rates))])
     law = law_of(prior, query.method)
     start = CurvePrior(
@@ -95,8 +95,9 @@ def believe(
     )
     found = posterior_curve(start, measured, _position_sd(query.method))
     survival, log_sd = _summary(found, max_k)
+    log_sd = covering(log_sd, lengths_of(survival), striking)
     notes = _notes(prior, query, known, max_k, is_measured=True)
-    notes = (CONTRADICTION, *notes) if is_contradicted else notes
+    notes = (CONTRADICTION, *notes) if striking.is_any else notes
     return _belief(prior, query, survival, lengths_of(survival), log_sd, "posterior", notes)
 
 
