@@ -365,6 +365,7 @@ def test_quiet_leaves_the_warnings_out(switched_on: Recommendation) -> None:
 def test_the_symbols_of_the_table_are_explained(switched_on: Recommendation) -> None:
     lines = lines_of([switched_on], 100)
     start = next(place for place, line in enumerate(lines) if line.startswith("  K drafts a step"))
+    assert max(len(line) for line in lines[start : start + 2]) <= 100
     legend = " ".join(lines[start : start + 2])
     for symbol in ("α ", "τ ", "c ", "step: ", "80 %: belief about the speedup", "TPOT: "):
         assert symbol in legend
